@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers
-from ..values.real_arithmetic import is_real, real_number
-from ..walks.parameters import AssumedSizes, parameter_number
+from ..values.real_arithmetic import real_number
+from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import PLACES, WalkStep
@@ -65,7 +65,8 @@ class Execution:
     `skipped`: what some threads may do was left out, since it is not known whether they do.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
     which barrier one changes (the statement `halted_at`), or after too many steps. `doubtful`: some group
-    took a path by an assumed number. `asks_memory`: one stopped where a word of global memory decides.
+    took a path by an assumed number. `asks_memory`: one stopped where a floating-point number in global
+    memory decides.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Execution:
         self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
         self._assumed = AssumedPaths(plan, sizes)
         self.asks_memory = False
-        self._recalled = frozenset[int]() if sizes.memory is None else plan.plain_loads
+        self._recalled = frozenset[int]() if sizes.memory is None else plan.real_loads
         self._guessed = False  # whether threads end was not known
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
@@ -251,7 +252,7 @@ class Execution:
                     threads = true_threads(guard, group.threads)
                 if acts and threads is None:
                     if step.statement.does not in self.acts.skips:
-                        self.asks_memory |= step.guard is not None and self.plan.remembers(step.guard)
+                        self.asks_memory |= step.guard is not None and self.plan.is_scaled(step.guard)
                         raise LostError
                     self.skipped = True
                 if acts and step.guard in registers.assumed:
@@ -289,10 +290,8 @@ class Execution:
         self._end(group)
 
     def _recall(self, registers: Registers, step: WalkStep, guard: Numbers) -> None:
-        """Load words of global memory, which have an assumed number."""
-        word = parameter_number([self.sizes.memory or 0], step.bits // 8)
-        if is_real(step.words):
-            word = real_number(word, step.bits)
+        """Load floating-point numbers from global memory, which are all one assumed number."""
+        word = real_number(self.sizes.memory or 0, step.bits)
         registers.receive(step, [word] * len(step.written), guard, True)
 
     def _end(self, group: ThreadGroup) -> None:
@@ -364,7 +363,7 @@ class Execution:
         successors = self.plan.flow.blocks[number].successors
         behind = [self.plan.loops.blocks_of(side, number) for side in successors]
         if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number, name):
-            self.asks_memory |= name is not None and self.plan.remembers(name)
+            self.asks_memory |= name is not None and self.plan.is_scaled(name)
             raise LostError
         self.skipped |= any(self._assumed.acts(side, number) for side in successors)
         end = self.plan.flow.post_dominator.get(number)

@@ -170,7 +170,7 @@ class PhaseFindings:
 
     def _collect(self, found: Execution, alone: bool) -> None:
         """Take over what an execution found. `alone`: no other block of a cluster does anything to it. What
-        was found with words of memory is doubtful: nobody says what these hold.
+        was found with numbers in memory is doubtful: nobody says what these are.
         """
         guessed = found.sizes.memory is not None
         races = (one for one in found.acts.accesses if not _is_unseen(found, one))

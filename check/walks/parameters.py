@@ -30,7 +30,7 @@ _ADDS = frozenset(("mov", "add", "sub", "mad", "and", "or", "selp", "shfl", "cvt
 
 class AssumedSizes(NamedTuple):
     """The number of every parameter that is a size, but for some parameters, by name, with another one.
-    `memory`: that of every word of global memory; None: none is known.
+    `memory`: that of every floating-point number in global memory; None: none is known.
     """
 
     most: int
@@ -39,7 +39,7 @@ class AssumedSizes(NamedTuple):
 
     @property
     def remembered(self) -> AssumedSizes:
-        """The same, and words of memory that have the number of most parameters."""
+        """The same, and numbers in memory that are those of most parameters."""
         return self._replace(memory=self.most)
 
 

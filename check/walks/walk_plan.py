@@ -11,6 +11,7 @@ from ..memory.matrices import described
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
+from ..values.real_arithmetic import is_real
 from .inverted_waits import is_inverted
 from .second_tries import second_try
 from .walk_steps import WalkStep, WalkSteps
@@ -98,20 +99,23 @@ class WalkPlan:
         )
 
     @cached_property
-    def plain_loads(self) -> frozenset[int]:
-        """The loads of global memory by which threads do not meet."""
+    def real_loads(self) -> frozenset[int]:
+        """The loads of floating-point numbers from global memory, by which threads do not meet. Such a number
+        scales; a whole one may count what others list, and so contradict them.
+        """
         return frozenset(
             index
             for index in range(len(self.code))
             for operation in (self.code.operation(index),)
             if operation.does == "load"
             and operation.space == "global"
+            and is_real(operation.words)
             and _STRONG.isdisjoint(operation.words)
         )
 
-    def remembers(self, predicate: str) -> bool:
-        """Whether a predicate is computed from what plain loads bring from global memory."""
-        return self._made_by(predicate, self.plain_loads)
+    def is_scaled(self, predicate: str) -> bool:
+        """Whether a predicate is computed from a floating-point number that is loaded from global memory."""
+        return self._made_by(predicate, self.real_loads)
 
     @cached_property
     def placed(self) -> set[str]:

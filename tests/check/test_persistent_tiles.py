@@ -1,5 +1,5 @@
 """A persistent kernel: a producer, a loader of C and consumers go round tiles whose number is a parameter of 64 bits, and a
-word of global memory decides whether C is loaded. What is told of each slip was written down before the checker ran.
+number in global memory decides whether C is loaded. What is told of each slip was written down before the checker ran.
 """
 
 from __future__ import annotations
