@@ -148,7 +148,7 @@ class AssumedPaths:
         no other assumed number.
         """
         if predicate not in self._placed:
-            made = self.plan.statements_behind(predicate)
+            made = self.plan.statements_behind((predicate,))
             loads = any(self.plan.code.operation(index).does in _READS for index in made)
             self._placed[predicate] = (
                 self._is_first and not loads and deciding_numbers(self.plan, (predicate,)) <= FIRST
@@ -173,7 +173,6 @@ class AssumedPaths:
         self.left |= ended
         if not ended:
             self.decided_by.add(name)
-        if not ended:
             sides = (self._bringing(side, number) for side in self.plan.flow.blocks[number].successors)
             self._pass(name, frozenset[int]().union(*sides) - self._bringing(following, number))
 

@@ -11,7 +11,7 @@ from ..ptx.operands import Address
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..walks.walk_steps import WalkStep
-from .barriers import Landing, Mbarrier, NamedBarrier
+from .barriers import Landing, Mbarrier, NamedBarrier, total
 from .clocks import Clock
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
@@ -269,9 +269,9 @@ class BarrierActs:
                 clock,
                 act,
                 sum(one for one in counted if one is not None),
-                _total(expected),
+                total(expected),
                 step.position,
-                _total(with_parameters),
+                total(with_parameters),
             )
             if divided and self.whole:
                 self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))
@@ -445,9 +445,3 @@ class BarrierActs:
         if len({*phases.values()}) > 1 and statement.operation.action.barrier == "named":
             barrier.mix(min(phases.values()))
         return phases
-
-
-def _total(numbers: list[int | None]) -> int | None:
-    """The sum of numbers; None if one is not known."""
-    known = [one for one in numbers if one is not None]
-    return sum(known) if len(known) == len(numbers) else None

@@ -8,15 +8,25 @@ for it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .clocks import Clock
 
-__all__ = ["Boxes", "Filled", "Landing", "Mbarrier", "NamedBarrier"]
+__all__ = ["Boxes", "Filled", "Landing", "Mbarrier", "NamedBarrier", "total"]
 
 _FEW = 12  # copies whose sums of bytes are tried
+
+
+def total(numbers: Iterable[int | None]) -> int | None:
+    """The sum of numbers; None if one is not known."""
+    found = 0
+    for one in numbers:
+        if one is None:
+            return None
+        found += one
+    return found
 
 
 @dataclass(slots=True)
@@ -76,18 +86,13 @@ class _MbarrierPhase:
 
     def brings(self) -> int | None:
         """The bytes of its copies."""
-        total = 0
-        for copy in self.copies:
-            if copy.size is None:
-                return None
-            total += copy.size
-        return total
+        return total(copy.size for copy in self.copies)
 
     def may_end_early(self) -> bool:
         """Whether the bytes of some of its copies, and not of all, are those that it expects."""
         sums = {0}
         for copy in self.copies[:_FEW]:
-            sums |= {total + copy.size for total in sums if copy.size is not None}
+            sums |= {one + copy.size for one in sums if copy.size is not None}
         return self.expected in sums
 
 
@@ -174,8 +179,8 @@ class Mbarrier:
         """Let the current phase expect more bytes: so many, or as many with an assumed number."""
         if expected != 0:
             self._now.said = statement
-        self._now.expected = _sum(self._now.expected, expected)
-        self._now.assumed = _sum(self._now.assumed, assumed)
+        self._now.expected = total((self._now.expected, expected))
+        self._now.assumed = total((self._now.assumed, assumed))
 
     def copy(self, size: int | None, box: Hashable = None) -> Landing:
         """A bulk copy that completes bytes of the current phase."""
@@ -226,11 +231,6 @@ class Mbarrier:
         if now.expected and now.copies and all(copy.size is None for copy in now.copies):
             self.filled.append(Filled(now.copies, now.expected, now.said))
         self._now = _MbarrierPhase(self.count, Clock(self._warps))
-
-
-def _sum(first: int | None, second: int | None) -> int | None:
-    """The sum of two numbers; None if one is not known."""
-    return None if first is None or second is None else first + second
 
 
 class NamedBarrier:

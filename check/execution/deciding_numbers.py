@@ -11,16 +11,13 @@ __all__ = ["deciding_numbers", "deciding_sizes", "end_guards", "ends_by", "round
 
 def deciding_sizes(plan: WalkPlan, registers: Iterable[str]) -> set[str]:
     """The parameters from which registers are computed."""
-    made = (index for name in plan.closed(registers) for index in plan.code.definitions.get(name, ()))
-    return {name for index in made for name in _loaded(plan, index)}
+    return {name for index in plan.statements_behind(registers) for name in _loaded(plan, index)}
 
 
 def deciding_numbers(plan: WalkPlan, registers: Iterable[str]) -> set[str]:
     """The parameters and the special registers of the grid from which registers are computed."""
-    needed = plan.closed(registers)
-    made = (index for name in needed for index in plan.code.definitions.get(name, ()))
-    grid = plan.steps.grid.keys()
-    return deciding_sizes(plan, needed).union(*(grid & set(plan.code[index].operands) for index in made))
+    grid, behind = plan.steps.grid.keys(), plan.statements_behind(registers)
+    return deciding_sizes(plan, registers).union(*(grid & set(plan.code[at].operands) for at in behind))
 
 
 def rounds_by(plan: WalkPlan, statements: Iterable[int]) -> set[str]:

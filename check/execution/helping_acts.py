@@ -7,7 +7,6 @@ from math import gcd
 
 from ..memory.shared_memory import fills_shared
 from ..ptx.operands import number_of
-from ..values.word_algebra import NUMBER, NoResultError
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import BRINGING
 from .warp_acts import WarpActs
@@ -147,16 +146,7 @@ def _number(plan: WalkPlan, name: int | str, depth: int) -> int | None:
     if len(made) != 1 or not depth:
         return None
     step = plan.steps.step(made[0])
-    if step.guard is not None or step.result != "computed" or step.rule is None or step.negates:
-        return None
-    values = [_number(plan, source, depth - 1) for source in step.sources]
-    if None in values:
-        return None
-    try:
-        found = step.rule(NUMBER, *values)
-    except NoResultError:
-        return None
-    return found if isinstance(found, int) else None
+    return None if step.guard else step.computed([_number(plan, one, depth - 1) for one in step.sources])
 
 
 def bringing(plan: WalkPlan, arrivals: bool) -> Iterator[int]:

@@ -49,6 +49,8 @@ def stuck_waits(
     """The waits that are left where no group can go on, but for those that other numbers may well end.
     `executed` are the blocks that threads have come to.
     """
+    if not waits:
+        return
     waits = [(group, _settled(plan, acts, wait, executed)) for group, wait in waits]
     helping = HelpingActs(plan, acts, [wait for _, wait in waits], executed, assumed.gone_round)
     passed = {wait: helping.passed(assumed.passed_by, wait) for _, wait in waits}

@@ -23,8 +23,8 @@ def few_tiles(
     plan: WalkPlan, gone_round: Collection[int], inner: Collection[int], most: int
 ) -> Iterator[AssumedSizes]:
     """Numbers of parameters with which a loop over tiles, which went on, ends: loops in it go on as they do
-    with `most`, and then without an end. `inner` are these, by their heads. None, if no parameter decides
-    about them alone.
+    with `most`, and then without an end. `inner` are these, by their heads. Nothing, if no parameter
+    decides about them alone.
     """
     for head in sorted(gone_round):
         body = plan.loops.blocks[head]

@@ -6,7 +6,6 @@ Such a loop is left while the phase is incomplete: behind it, no thread knows of
 from __future__ import annotations
 
 from ..ptx.flow import Block
-from ..values.word_algebra import NUMBER, NoResultError
 from .walk_steps import WalkStep, WalkSteps
 
 __all__ = ["branches", "is_inverted"]
@@ -25,10 +24,7 @@ def is_inverted(steps: WalkSteps, index: int) -> bool:
 def _ends_early(steps: WalkSteps, index: int) -> bool:
     number = steps.flow.block_of(index)
     block = steps.flow.blocks[number]
-    branch = steps.code[block.end - 1]
-    if branch.does != "jump" or branch.guard is None or not _is_plain(steps, block, index):
-        return False
-    sides = branches(steps, index)
+    sides = branches(steps, index) if _is_plain(steps, block, index) else None
     if sides is None:
         return False
     over, early = sides
@@ -68,19 +64,7 @@ def _is_taken(steps: WalkSteps, index: int, block: Block, found: int) -> bool | 
 
 def _value(step: WalkStep, known: dict[str, int | None]) -> int | None:
     """The result of a statement that has a rule, if all that it reads is known."""
-    if step.result != "computed" or step.rule is None:
-        return None
-    values = [source if isinstance(source, int) else known.get(source) for source in step.sources]
-    numbers = [value for value in values if value is not None]
-    if len(numbers) < len(values):
-        return None
-    for place in step.negates:
-        numbers[place] = 1 - (numbers[place] & 1)
-    try:
-        result: int = step.rule(NUMBER, *numbers)
-    except NoResultError:
-        return None
-    return result
+    return step.computed([one if isinstance(one, int) else known.get(one) for one in step.sources])
 
 
 def _comes_back(steps: WalkSteps, side: int | None, number: int) -> bool:

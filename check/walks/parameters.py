@@ -1,10 +1,9 @@
 """The numbers that parameters are taken to have: one for each byte, whatever loads read it.
 
 A parameter that is loaded in words is a size in each of them, which a floating-point number has, too; what
-cannot hold it is 1. Eight bytes that are
-never loaded in parts, and to which at most numbers are added before they are an address, are a pointer, far
-from others. So no branch is taken by a number that contradicts another branch: what an execution does can
-happen, with these parameters.
+cannot hold it is 1. Eight bytes that are never loaded in parts, and to which at most numbers are added before
+they are an address, are a pointer, far from others. So no branch is taken by a number that contradicts
+another branch: what an execution does can happen, with these parameters.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ def second_try(steps: WalkSteps, index: int, roles_of: Callable[[int], Sequence[
     """
     code, flow = steps.code, steps.flow
     number = flow.block_of(index)
-    side = _failing_side(steps, index) if index == roles_of(number)[-1] else None
+    sides = branches(steps, index) if index == roles_of(number)[-1] else None
+    side = None if sides is None else sides[1]
     between = [number]
     while side is not None and side not in between and len(between) < _MOST_BLOCKS:
         between.append(side)
@@ -38,12 +39,6 @@ def second_try(steps: WalkSteps, index: int, roles_of: Callable[[int], Sequence[
         followers = flow.blocks[side].successors
         side = followers[0] if len(followers) == 1 else None
     return None
-
-
-def _failing_side(steps: WalkSteps, index: int) -> int | None:
-    """The block that follows where a try finds its phase incomplete; None if no branch asks for that."""
-    sides = branches(steps, index)
-    return None if sides is None else sides[1]
 
 
 class _WaitTerms:

@@ -314,11 +314,11 @@ class WalkPlan:
 
     def _made_by(self, predicate: str, statements: Collection[int]) -> bool:
         """Whether a predicate is computed from what some statements bring."""
-        return any(index in statements for index in self.statements_behind(predicate))
+        return any(index in statements for index in self.statements_behind((predicate,)))
 
-    def statements_behind(self, predicate: str) -> Iterator[int]:
-        """The statements that compute a predicate."""
-        for name in self.closed((predicate,)):
+    def statements_behind(self, registers: Iterable[str]) -> Iterator[int]:
+        """The statements that compute registers, and all that these are computed from."""
+        for name in self.closed(registers):
             yield from self.code.definitions.get(name, ())
 
     @property

@@ -5,7 +5,7 @@ All walks and executions of a function share them, and where they lay its variab
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -19,6 +19,7 @@ from ..ptx.source import PtxModule
 from ..values.arithmetic import DECIDED, MASK, MOVES, ArithmeticRule, bits_of, rule_of
 from ..values.lane_numbers import Numbers
 from ..values.real_arithmetic import real_literal, real_rule
+from ..values.word_algebra import NUMBER, NoResultError
 from .loops import Loops
 from .parameters import ParameterNumbers
 
@@ -28,8 +29,6 @@ RANK = "%cluster_ctarank"  # of the block in its cluster
 RANKS = "%cluster_nctarank"  # how many blocks the cluster has
 # What tells the blocks of a cluster apart.
 PLACES = frozenset({RANK} | {f"%{name}.{axis}" for name in ("ctaid", "cluster_ctaid") for axis in "xyz"})
-# The place of the first block, which every grid has.
-FIRST = PLACES | {"%cluster_ctaid", "%ctaid", "%clusterid"} | {f"%clusterid.{axis}" for axis in "xyz"}
 SIZE = "size"  # names the number of every parameter that is not a pointer
 _RESULTS = {
     "await": "awaited",
@@ -45,6 +44,7 @@ _GRID = {
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
     for axis in (".x", ".y", ".z", "")
 } | {RANK: 0, RANKS: 1}
+FIRST = frozenset(name for name, number in _GRID.items() if not number)  # the place of a block in every grid
 
 
 @dataclass(eq=False, slots=True)  # nobody changes one; its fields are read more often than any others
@@ -78,6 +78,19 @@ class WalkStep:
     assumes: bool
     maps: bool
     rereads: bool
+
+    def computed(self, values: Sequence[int | None]) -> int | None:
+        """The result where its sources hold these; None if one is not known, or no rule has a result."""
+        numbers = [value for value in values if value is not None]
+        if self.result != "computed" or self.rule is None or len(numbers) < len(values):
+            return None
+        for place in self.negates:
+            numbers[place] = 1 - (numbers[place] & 1)
+        try:
+            result: int = self.rule(NUMBER, *numbers)
+        except NoResultError:
+            return None
+        return result
 
 
 class WalkSteps:

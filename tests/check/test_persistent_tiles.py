@@ -9,6 +9,8 @@ import pytest
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import ERROR, LIKELY
 
+from .test_shown_waits import FEED, NEXT, PRODUCT
+
 KERNEL = """
 .version 8.3
 .target sm_90a
@@ -46,15 +48,9 @@ LN: ARRIVE
 xor.b32 %r24,%r24,1; TURN
 @%p7 bra LT;
 bra DONE;
-FILL: mov.u32 %r12,0;
+FILL: mov.u32 %r12,0; mov.u32 %r8,%r0;
 setp.lt.s32 %p8,%r0,1; @%p8 bra FE;
-FL: shl.b32 %r13,%r10,3; add.u32 %r14,%r30,%r13; xor.b32 %r15,%r11,1;
-FW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r14+16],%r15; @!%p3 bra FW;
-mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r14],16384;
-shl.b32 %r18,%r10,14; add.u32 %r18,%r2,%r18;
-cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r18],[%d3],16384,[%r14];
-NEXT
-setp.lt.s32 %p9,%r12,%r0; @%p9 bra FL;
+FEED
 FE: TURN
 @%p7 bra FILL;
 bra DONE;
@@ -62,12 +58,7 @@ USE: mov.u32 %r12,0;
 setp.lt.s32 %p10,%r0,1; @%p10 bra UE;
 UL: shl.b32 %r13,%r10,3; add.u32 %r14,%r30,%r13;
 TRY
-UG: shl.b32 %r18,%r10,14; add.u32 %r18,%r2,%r18; shr.u32 %r21,%r18,4; and.b32 %r21,%r21,16383; cvt.u64.u32 %d0,%r21;
-or.b64 %d0,%d0,0x4000004000010000; add.u64 %d1,%d0,512;
-wgmma.fence.sync.aligned;
-wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3},%d0,%d1,1,1,1,0,0;
-wgmma.commit_group.sync.aligned;
-wgmma.wait_group.sync.aligned 0;
+UG: PRODUCT
 RELEASE
 NEXT
 setp.lt.s32 %p11,%r12,%r0; @%p11 bra UL;
@@ -79,7 +70,7 @@ xor.b32 %r24,%r24,1; TURN
 @%p7 bra USE;
 DONE: ret;
 }
-"""
+""".replace("FEED", FEED).replace("PRODUCT", PRODUCT)
 RIGHT = {
     "LOADED": "1",
     "READ": "128",
@@ -88,8 +79,7 @@ RIGHT = {
     "ARRIVE": "mbarrier.arrive.shared::cta.b64 _,[%r30+32];",
     "RELEASE": "mbarrier.arrive.shared::cta.b64 _,[%r14+16];",
     "TURN": "add.u64 %d10,%d10,%d11; setp.lt.u64 %p7,%d10,%d9;",
-    "NEXT": "add.u32 %r12,%r12,1; add.u32 %r10,%r10,1; setp.eq.u32 %p6,%r10,2; selp.u32 %r22,1,0,%p6; "
-    "selp.u32 %r10,0,%r10,%p6; xor.b32 %r11,%r11,%r22;",
+    "NEXT": NEXT.replace("STEP", "1"),
     "TRY": "UW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r14],%r11; @!%p3 bra UW;",
 }
 # A try, whose result is asked through a register, and a wait where it has failed.
@@ -150,7 +140,7 @@ def test_tensor_copies_that_nobody_waits_for_may_meet() -> None:
     )
     made = "mbarrier.init.shared::cta.b64 [%r30+40],READ;"
     text = KERNEL.replace(made, made + " mbarrier.init.shared::cta.b64 [%r30+48],1;")
-    text = text.replace("FL: ", "FL: " + warm)
+    text = text.replace("PL: ", "PL: " + warm)
     assert told(text) == set()
     seen = "SEEN: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r30+48],0; @!%p3 bra SEEN;\n"
     assert told(text.replace("USE: ", "USE: " + seen)) == {"copy-incomplete"}

@@ -9,6 +9,21 @@ import pytest
 
 from ptxmma.check.check_file import check_text
 
+# A producer fills stages; `NEXT` is its next round, of `%r8`.
+FEED = """PL: shl.b32 %r13,%r10,3; add.u32 %r14,%r30,%r13; xor.b32 %r15,%r11,1;
+PW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r14+16],%r15; @!%p3 bra PW;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r14],16384;
+shl.b32 %r18,%r10,14; add.u32 %r18,%r2,%r18;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r18],[%d3],16384,[%r14];
+NEXT
+setp.lt.s32 %p9,%r12,%r8; @%p9 bra PL;"""
+# A product of what is in a stage.
+PRODUCT = """shl.b32 %r18,%r10,14; add.u32 %r18,%r2,%r18; shr.u32 %r21,%r18,4; and.b32 %r21,%r21,16383; cvt.u64.u32 %d0,%r21;
+or.b64 %d0,%d0,0x4000004000010000; add.u64 %d1,%d0,512;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3},%d0,%d1,1,1,1,0,0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;"""
 KERNEL = """
 .version 8.3
 .target sm_90a
@@ -31,13 +46,7 @@ setp.lt.u32 %p1,%r1,128; @%p1 bra CT;
 setp.ne.u32 %p1,%r1,128; @%p1 bra DONE;
 PT: FILLS mov.u32 %r12,0;
 setp.lt.s32 %p8,%r8,1; @%p8 bra PE;
-PL: shl.b32 %r13,%r10,3; add.u32 %r14,%r30,%r13; xor.b32 %r15,%r11,1;
-PW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r14+16],%r15; @!%p3 bra PW;
-mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r14],16384;
-shl.b32 %r18,%r10,14; add.u32 %r18,%r2,%r18;
-cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r18],[%d3],16384,[%r14];
-NEXT
-setp.lt.s32 %p9,%r12,%r8; @%p9 bra PL;
+FEED
 PE: TURN
 @%p7 bra PT;
 bra DONE;
@@ -45,12 +54,7 @@ CT: READS mov.u32 %r12,0; mov.u32 %r19,0;
 setp.lt.s32 %p10,%r8,1; @%p10 bra CE;
 CL: shl.b32 %r13,%r10,3; add.u32 %r14,%r30,%r13;
 CW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r14],%r11; @!%p3 bra CW;
-shl.b32 %r18,%r10,14; add.u32 %r18,%r2,%r18; shr.u32 %r21,%r18,4; and.b32 %r21,%r21,16383; cvt.u64.u32 %d0,%r21;
-or.b64 %d0,%d0,0x4000004000010000; add.u64 %d1,%d0,512;
-wgmma.fence.sync.aligned;
-wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3},%d0,%d1,1,1,1,0,0;
-wgmma.commit_group.sync.aligned;
-wgmma.wait_group.sync.aligned 0;
+PRODUCT
 setp.eq.u32 %p4,%r12,0; @%p4 bra CN;
 mbarrier.arrive.shared::cta.b64 _,[%r19+16];
 CN: mov.u32 %r19,%r14;
@@ -61,7 +65,7 @@ CE: TURN
 @%p7 bra CT;
 DONE: ret;
 }
-"""
+""".replace("FEED", FEED).replace("PRODUCT", PRODUCT)
 NEXT = """add.u32 %r12,%r12,STEP;
 add.u32 %r10,%r10,1; setp.eq.u32 %p6,%r10,2; selp.u32 %r22,1,0,%p6; selp.u32 %r10,0,%r10,%p6; xor.b32 %r11,%r11,%r22;"""
 TURN = "mov.u32 %r23,%nctaid.x; add.u32 %r20,%r20,%r23; setp.lt.u32 %p7,%r20,%r17;"
