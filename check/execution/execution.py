@@ -20,7 +20,7 @@ from ..values.real_arithmetic import real_number
 from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
-from ..walks.walk_steps import PLACES, WalkStep
+from ..walks.walk_steps import FIRST, PLACES, WalkStep
 from .assumed_paths import AssumedPaths, true_threads
 from .barrier_acts import PARTING
 from .deciding_numbers import deciding_numbers
@@ -131,6 +131,11 @@ class Execution:
         """
         by = deciding_numbers(self.plan, self._assumed.decided_by)
         return self.followed and not self._guessed and by.isdisjoint(PLACES)
+
+    @property
+    def placed_by(self) -> set[str]:
+        """The special registers of the grid whose assumed numbers decided which way threads went."""
+        return deciding_numbers(self.plan, self._assumed.decided_by) & FIRST
 
     @property
     def is_complete(self) -> bool:
@@ -359,6 +364,9 @@ class Execution:
         """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts,
         or if the branch waits for what another thread writes.
         """
+        working = self._working(number, name)
+        if working is not None:
+            return self._enter(group, number, self._take_work(group, working))
         acting = self.plan.acting(self.acts.skips)
         successors = self.plan.flow.blocks[number].successors
         behind = [self.plan.loops.blocks_of(side, number) for side in successors]
@@ -376,6 +384,21 @@ class Execution:
                     self.words.store(group.registers, step, group.threads, surely=False)
         return self._enter(group, number, end)
 
+    def _working(self, number: int, name: str | None) -> int | None:
+        """The only side of a branch behind which anything is done until the function ends: threads go there,
+        or do nothing any more. None if there is no such side, or if the branch waits for what another thread
+        writes.
+        """
+        sides = self.plan.flow.blocks[number].successors
+        working = [side for side in sides if self.plan.works(side, self.acts.skips)]
+        return working[0] if len(working) == 1 < len(sides) and not self.plan.polls(number, name) else None
+
+    def _take_work(self, group: ThreadGroup, side: int) -> int:
+        """Let a group go to the only side with work, whose guard is unknown."""
+        group.doubtful = True
+        self._guessed = True
+        return side
+
     def _split(
         self,
         group: ThreadGroup,
@@ -388,7 +411,12 @@ class Execution:
         """Send threads to both sides of a branch."""
         sides = guard.by_value(group.threads)
         if None in sides:
-            return self._skip(group, number, name)
+            working = self._working(number, name)
+            if working is None:
+                return self._skip(group, number, name)
+            holds = int(self._take_work(group, working) == taken)
+            with_work = Threads(sorted((*sides.get(holds, ()), *sides[None])))
+            sides = {value: some for value, some in sides.items() if value is not None} | {holds: with_work}
         if len(sides) == 1:
             return self._enter(group, number, taken if next(iter(sides)) else fall)
         join = self._join(group, number, len(sides))

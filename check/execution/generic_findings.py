@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -202,6 +202,9 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
         races = _races(found) | races
         if not last:
             sizes += (one._replace(others=(*size.others, *one.others)) for one in found.endings)
+    for found in _elsewhere(plan, shape, executions):
+        executions.append(found)
+        races = {key: race._replace(doubtful=True) for key, race in _races(found).items()} | races
     followed = all(one.followed and not (one.skipped or one.halted or one.doubtful) for one in executions)
     followed &= not all(one.paused for one in executions)
     if any(race.placed for race in races.values()):
@@ -224,6 +227,23 @@ def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
         return first
     others = (_execute(plan, shape, AssumedSizes(_SIZE, place), _ROUNDS) for place in _OTHER_PLACES)
     return next((one for one in others if not acting.isdisjoint(one.together)), first)
+
+
+def _elsewhere(
+    plan: WalkPlan, shape: tuple[int, int, int], executions: Sequence[Execution]
+) -> Iterator[Execution]:
+    """What other blocks of the grid do, if the first one passes by statements that count by its place."""
+    missing = plan.acting(frozenset()).difference(*(one.together for one in executions))
+    last = executions[-1]
+    if not missing or last.sizes.others:
+        return
+    placed_by = last.placed_by
+    for place in _OTHER_PLACES:
+        if missing and placed_by.issuperset(name for name, _ in place):
+            found = _execute(plan, shape, last.sizes._replace(others=place), last.rounds)
+            if not missing.isdisjoint(found.together):
+                missing = missing.difference(found.together)
+                yield found
 
 
 def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, rounds: int) -> Execution:
