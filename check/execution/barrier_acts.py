@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Set
 from functools import partial
+from typing import NamedTuple
 
 from ...spec.lazy_dataclass import dataclass
 from ..ptx.decode import DecodedStatement
@@ -61,6 +62,17 @@ class Sent:
     act: int
 
 
+class _Came(NamedTuple):
+    """A warp comes to a wait for a phase: its group, the number of its act, and the phase that may be the
+    current one by what it knows, and the one that was.
+    """
+
+    group: ThreadGroup
+    act: int
+    phase: int
+    found: int
+
+
 class BarrierActs:
     """The warps and the barriers of a block."""
 
@@ -86,7 +98,7 @@ class BarrierActs:
         self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
-        self._late: tuple[ThreadGroup, GroupWait] | None = None
+        self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement that orders threads; yields what they wait for."""
@@ -348,7 +360,8 @@ class BarrierActs:
                         raise LostError
                     begun = barrier.begun(warp.clock)
                     target = begun - 1 if begun % 2 != wanted % 2 else begun
-                    self._comes(group, step, barrier, target, wanted)
+                    came = _Came(group, warp.clock.seen[number], target, barrier.phase)
+                    self._came[address, number, step.position] = came
                 if target < 0:
                     continue
                 if barrier.phase <= target and step.position in self.tries:
@@ -366,22 +379,30 @@ class BarrierActs:
                 else:
                     warp.clock.join(told)
 
-    def _comes(self, group: ThreadGroup, step: WalkStep, barrier: Mbarrier, target: int, wanted: int) -> None:
-        """Remember the first wait that is over for a warp by what it knows, and that a warp which comes as
-        late as here would not end: the phase with the wanted parity is the one that is going on.
+    def late(self) -> Iterator[tuple[ThreadGroup, GroupWait]]:
+        """The waits that were over for all their warps by what these knew, and to which each of them may come
+        so late that they never are. Warps of which others wait for one are taken to keep step with it.
+        """
+        waits: dict[tuple[int, int], list[tuple[int, _Came]]] = {}
+        for (address, warp, statement), came in self._came.items():
+            waits.setdefault((address, statement), []).append((warp, came))
+        for (address, statement), some in waits.items():
+            barrier = self.mbarriers[address]
+            is_left = address not in self.invalid and barrier.pending > 0
+            if is_left and all(self._may_miss(barrier, warp, came) for warp, came in some):
+                over = partial(barrier.has_ended, barrier.phase)
+                wait = GroupWait(over, "phase", statement, address, barrier.phase, late=True)
+                yield some[0][1].group, wait
+
+    @staticmethod
+    def _may_miss(barrier: Mbarrier, warp: int, came: _Came) -> bool:
+        """Whether the phase that is left for a warp which comes late is one that goes on: it has the wanted
+        parity, and began without anything that the warp does from there on.
         """
         phase = barrier.phase
-        if self._late is None and phase > target and phase % 2 == wanted % 2:
-            over = partial(barrier.has_ended, phase)
-            self._late = group, GroupWait(over, "phase", step.position, barrier.address, phase, late=True)
-
-    @property
-    def late(self) -> tuple[ThreadGroup, GroupWait] | None:
-        """The first wait that may have come too late, if the phase that is left for it lacks arrivals."""
-        if self._late is None or self._late[1].over() or self._late[1].barrier in self.invalid:
-            return None
-        barrier = self.mbarriers[self._late[1].barrier]
-        return self._late if barrier.phase == self._late[1].phase and barrier.pending else None
+        if phase <= came.phase or (phase - came.phase) % 2:
+            return False
+        return phase == came.found or barrier.has_begun_without(phase, warp, came.act)
 
     def _meeting(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Named barriers, and the cluster's, at which other blocks are taken to arrive."""

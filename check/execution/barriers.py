@@ -144,6 +144,10 @@ class Mbarrier:
             phase += 1
         return phase
 
+    def has_begun_without(self, phase: int, warp: int, act: int) -> bool:
+        """Whether a phase began, behind phases that expect no bytes, before an act of a warp could."""
+        return self.bytes[phase - 1] == self.bytes[phase - 2] == 0 and self.told[phase - 1].seen[warp] < act
+
     def arrive(
         self,
         clock: Clock,

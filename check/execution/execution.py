@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, Threads, by_warp
@@ -164,9 +165,9 @@ class Execution:
                 break
         if not self.halted and self.followed and not self.paused:
             waits = [(task.group, task.wait) for task in self._tasks if task.wait is not None]
-            late = self.acts.late
-            if not waits and late is not None and self.plan.tries_again(late[1].statement):
-                waits.append(late)
+            if not waits:
+                late = (one for one in self.acts.late() if self.plan.tries_again(one[1].statement))
+                waits += islice(late, 1)
             for one in stuck_waits(self.plan, self.acts, self._assumed, waits, self.together.keys()):
                 (self.excused if one.excused else self.stuck).append(one)
 
