@@ -18,7 +18,8 @@ are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds no
 - `missed` if the original is proven right, and the mutant is not; or if the text leaves that open, and
   `check` does not say so. A phase that expects other bytes of the same tensor copies than in the original
   is wrong;
-- `not judged` if nobody says what is right: the original is not proven right.
+- `not judged` if nobody says what is right: the original is not proven right, or a parameter says how many
+  bytes a phase expects, so that the mutant is right for a host that passes another number.
 
 What the text leaves open of a launch is tried in turn: threads of a block, blocks of a cluster, which blocks
 of the grid, what memory holds, floating-point parameters. An original counts as launched so as it is proven
@@ -164,6 +165,8 @@ def judged(mutant: BarrierMutant) -> tuple[str, str]:
     if why:
         return "missed", why
     if told.boxes != proof(before, sizes, known.together)[1].boxes:
+        if is_passed(before, changed):
+            return "not judged", "a parameter says how many bytes the phase expects"
         return "missed", "a phase expects other bytes than in the original, of the same tensor copies"
     if told.unwaited > known.unwaited:
         return "open", "the text does not say whether a block may end before its bulk stores"
@@ -325,6 +328,13 @@ def comes_to(text: str, name: str, kernel: Kernel, size: int) -> frozenset[int]:
 def one(text: str, name: str) -> Kernel:
     """The kernel of a name."""
     return next(kernel for kernel in kernels(text) if kernel.name == name)
+
+
+def is_passed(kernel: Kernel, changed: int) -> bool:
+    """Whether the last operand of a statement is a number that the host passes, as it stands."""
+    operand = kernel.statements[changed].operands[-1]
+    writers = [one.name for one in kernel.statements if one.operands[:1] == (operand,)]
+    return bool(writers) and all(name.startswith("ld.param") for name in writers)
 
 
 def is_renamed(before: Kernel, after: Kernel) -> bool:

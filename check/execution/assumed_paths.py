@@ -10,7 +10,7 @@ from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import FIRST, WalkStep
-from .deciding_numbers import deciding_numbers, rounds_by
+from .deciding_numbers import deciding_numbers, rounds_by, rounds_of
 from .thread_groups import ThreadGroup
 from .tile_loops import few_tiles, more_tiles
 
@@ -208,12 +208,15 @@ class AssumedPaths:
         busy = [side for side in block.successors if self.plan.acts(side, number)]
         return not busy or (len(busy) < 2 and self.plan.accesses(busy[0], number))
 
-    def is_shown(self, wait: int, changed_at: set[int], passed_by: Iterable[str]) -> bool:
+    def is_shown(
+        self, wait: int, changed_at: set[int], passed_by: Iterable[str], gone: Collection[int]
+    ) -> bool:
         """Whether the numbers with which the wait at a statement lacks what others bring may show a fault:
-        the same ones decide how often threads come to the wait and to these, and the predicates by which
+        the same ones decide how often threads come to the wait (or to the loops that they have `gone` round
+        before, by their heads) and to these, and the predicates by which
         threads passed acts by.
         """
-        rounds = rounds_by(self.plan, (wait,))
+        rounds = rounds_by(self.plan, (wait,)) or rounds_of(self.plan, gone)
         if not rounds or not changed_at or rounds != rounds_by(self.plan, changed_at):
             return False
         return all(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..walks.walk_plan import WalkPlan
 
-__all__ = ["deciding_numbers", "deciding_sizes", "end_guards", "ends_by", "rounds_by"]
+__all__ = ["deciding_numbers", "deciding_sizes", "end_guards", "ends_by", "rounds_by", "rounds_of"]
 
 
 def deciding_sizes(plan: WalkPlan, registers: Iterable[str]) -> set[str]:
@@ -25,7 +25,11 @@ def rounds_by(plan: WalkPlan, statements: Iterable[int]) -> set[str]:
     one of two parameters, since this asks for no path.
     """
     around, block_of = plan.loops.around, plan.flow.block_of
-    heads = {head for index in statements for head in around.get(block_of(index), ())}
+    return rounds_of(plan, {head for index in statements for head in around.get(block_of(index), ())})
+
+
+def rounds_of(plan: WalkPlan, heads: Iterable[int]) -> set[str]:
+    """The same for loops, by their heads."""
     needed = {name for head in heads for name in ends_by(plan, head)}
     return set() if any(_is_shared(plan, name) for name in needed) else deciding_numbers(plan, needed)
 

@@ -391,7 +391,7 @@ class Execution:
         writes.
         """
         sides = self.plan.flow.blocks[number].successors
-        working = [side for side in sides if self.plan.works(side, self.acts.skips)]
+        working = [side for side in sides if self.plan.works(side)]
         return working[0] if len(working) == 1 < len(sides) and not self.plan.polls(number, name) else None
 
     def _take_work(self, group: ThreadGroup, side: int) -> int:

@@ -70,7 +70,7 @@ def stuck_waits(
         if wait.kind == "meet" and wait.barrier < 0:
             continue
         excused = excused and not is_sure(wait)
-        if excused and not _is_shown(acts, assumed, wait, passed[wait]):
+        if excused and not _is_shown(acts, assumed, group, wait, passed[wait]):
             continue
         lacks = 0, False
         if wait.kind == "phase":
@@ -142,8 +142,10 @@ def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait, helping:
     return assumed.may_bring(barrier.changed_at, helping.brings(wait))
 
 
-def _is_shown(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait, helping: Set[str]) -> bool:
+def _is_shown(
+    acts: WarpActs, assumed: AssumedPaths, group: ThreadGroup, wait: GroupWait, helping: Set[str]
+) -> bool:
     """Whether the numbers that are assumed may show that a wait for a phase never ends."""
     if wait.kind != "phase":
         return False
-    return assumed.is_shown(wait.statement, acts.mbarriers[wait.barrier].changed_at, helping)
+    return assumed.is_shown(wait.statement, acts.mbarriers[wait.barrier].changed_at, helping, group.rounds)

@@ -67,7 +67,7 @@ class WalkPlan:
         self.wanted = self._slice()
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
         self._acting_without: dict[frozenset[str], frozenset[int]] = {}
-        self._working: dict[tuple[int, frozenset[str]], bool] = {}
+        self._working: dict[int, bool] = {}
         self._doing: dict[tuple[frozenset[str], int, int | None], frozenset[int]] = {}
         self._worked: dict[tuple[int, int], int] = {}
         self._between: dict[int, frozenset[str]] = {}
@@ -351,14 +351,11 @@ class WalkPlan:
         """Whether any statement on one side of a branch acts."""
         return not self._acting_blocks.isdisjoint(self.loops.blocks_of(side, number))
 
-    def works(self, side: int, without: frozenset[str]) -> bool:
-        """Whether any statement behind the start of a block counts, until the function ends, some actions
-        left out.
-        """
-        key = side, without
-        if key not in self._working:
-            self._working[key] = not self.acting(without).isdisjoint(self.flow.reached([side], None))
-        return self._working[key]
+    def works(self, side: int) -> bool:
+        """Whether any statement behind the start of a block counts, until the function ends."""
+        if side not in self._working:
+            self._working[side] = not self._acting_blocks.isdisjoint(self.flow.reached([side], None))
+        return self._working[side]
 
     def acting(self, without: frozenset[str]) -> frozenset[int]:
         """The blocks with statements that count, some actions left out."""

@@ -387,3 +387,14 @@ def test_a_try_that_nobody_repeats_may_fail() -> None:
 def test_a_copy_comes_behind_the_waits_that_led_to_it() -> None:
     """Its end does not tell what they saw, but no schedule has it before them."""
     assert why((CASES / "k08_remote_release.ptx").read_text()) == ""
+
+
+def test_bytes_that_the_host_passes_may_be_others() -> None:
+    text = TENSOR.replace("ld.param.u32 %r0,[n];", "ld.param.u32 %r0,[n]; ld.param.u32 %r50,[n];")
+    passed = text.replace("_,[%r23],9216", "_,[%r23],%r50")
+    computed = passed.replace("ld.param.u32 %r50,[n];", "ld.param.u32 %r50,[n]; add.u32 %r50,%r50,16;")
+    mutants = bench("barrier_mutants")
+    for kernel, is_passed in ((passed, True), (computed, False), (text, False)):
+        (found,) = bench("kernel_statements").kernels(kernel)
+        (expects,) = (at for at, one in enumerate(found.statements) if "expect_tx" in one.name)
+        assert mutants.is_passed(found, expects) == is_passed
