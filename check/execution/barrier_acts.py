@@ -98,6 +98,7 @@ class BarrierActs:
         self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
+        self._hidden = [0] * self.count  # by warp: its act when an arrival or a wait was relaxed last
         self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
@@ -240,7 +241,11 @@ class BarrierActs:
     def _published(self, number: int, step: WalkStep) -> Clock | None:
         """What an arrival of a warp makes known; then the warp's next act begins."""
         warp = self.warps[number]
-        clock = warp.fenced if "relaxed" in step.statement.operation.words else warp.clock.copy()
+        if "relaxed" in step.statement.operation.words:
+            self._hide()
+            clock = warp.fenced
+        else:
+            clock = warp.clock.copy()
         warp.clock.seen[number] += 1
         return clock
 
@@ -373,6 +378,7 @@ class BarrierActs:
                     )
                 told = barrier.told[target]
                 if "relaxed" in statement.operation.words:
+                    self._hide()
                     warp.owed = warp.owed or Clock(self.count)
                     warp.owed.join(told)
                     warp.clock.knows(address, target + 1)
@@ -394,15 +400,21 @@ class BarrierActs:
                 wait = GroupWait(over, "phase", statement, address, barrier.phase, late=True)
                 yield some[0][1].group, wait
 
-    @staticmethod
-    def _may_miss(barrier: Mbarrier, warp: int, came: _Came) -> bool:
+    def _may_miss(self, barrier: Mbarrier, warp: int, came: _Came) -> bool:
         """Whether the phase that is left for a warp which comes late is one that goes on: it has the wanted
-        parity, and began without anything that the warp does from there on.
+        parity, and began without anything that the warp does from there on. What relaxed acts make known does
+        not show that.
         """
         phase = barrier.phase
         if phase <= came.phase or (phase - came.phase) % 2:
             return False
-        return phase == came.found or barrier.has_begun_without(phase, warp, came.act)
+        if phase == came.found:
+            return True
+        return self._hidden[warp] < came.act and barrier.has_gone_on_without(came.phase, warp, came.act)
+
+    def _hide(self) -> None:
+        """Remember what clocks may not show: others go on behind what has been done until now."""
+        self._hidden = [one.clock.seen[number] for number, one in enumerate(self.warps)]
 
     def _meeting(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Named barriers, and the cluster's, at which other blocks are taken to arrive."""

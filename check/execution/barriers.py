@@ -144,9 +144,10 @@ class Mbarrier:
             phase += 1
         return phase
 
-    def has_begun_without(self, phase: int, warp: int, act: int) -> bool:
-        """Whether a phase began, behind phases that expect no bytes, before an act of a warp could."""
-        return self.bytes[phase - 1] == self.bytes[phase - 2] == 0 and self.told[phase - 1].seen[warp] < act
+    def has_gone_on_without(self, phase: int, warp: int, act: int) -> bool:
+        """Whether all phases behind one ended before an act of a warp could; they expected no bytes."""
+        behind = self.bytes[phase + 1 : self.phase]
+        return not any(one != 0 for one in behind) and self.told[self.phase - 1].seen[warp] < act
 
     def arrive(
         self,

@@ -386,13 +386,13 @@ class Execution:
         return self._enter(group, number, end)
 
     def _working(self, number: int, name: str | None) -> int | None:
-        """The only side of a branch behind which anything is done until the function ends: threads go there,
-        or do nothing any more. None if there is no such side, or if the branch waits for what another thread
-        writes.
+        """The only side of a branch behind which anything is done until the function ends, where numbers in
+        memory decide: threads go there, or do nothing any more. None if there is no such side.
         """
         sides = self.plan.flow.blocks[number].successors
         working = [side for side in sides if self.plan.works(side)]
-        return working[0] if len(working) == 1 < len(sides) and not self.plan.polls(number, name) else None
+        is_only = len(working) == 1 < len(sides) and name is not None and self.plan.is_given(name)
+        return working[0] if is_only else None
 
     def _take_work(self, group: ThreadGroup, side: int) -> int:
         """Let a group go to the only side with work, whose guard is unknown."""
@@ -410,14 +410,14 @@ class Execution:
         fall: int | None,
     ) -> bool:
         """Send threads to both sides of a branch."""
-        sides = guard.by_value(group.threads)
-        if None in sides:
+        sides = dict(guard.by_value(group.threads))
+        unknown = sides.pop(None, None)
+        if unknown is not None:
             working = self._working(number, name)
             if working is None:
                 return self._skip(group, number, name)
             holds = int(self._take_work(group, working) == taken)
-            with_work = Threads(sorted((*sides.get(holds, ()), *sides[None])))
-            sides = {value: some for value, some in sides.items() if value is not None} | {holds: with_work}
+            sides[holds] = Threads(sorted((*sides.get(holds, ()), *unknown)))
         if len(sides) == 1:
             return self._enter(group, number, taken if next(iter(sides)) else fall)
         join = self._join(group, number, len(sides))

@@ -84,7 +84,7 @@ def stuck_waits(
             wait.barrier,
             wait.phase,
             *lacks,
-            group.doubtful or wait.kind == "invalid",
+            group.doubtful or wait.kind == "invalid" or (wait.late and plan.is_polling),
             excused,
             late=wait.late,
             within=not others,

@@ -43,6 +43,8 @@ _TELLS = frozenset(
     ("load", "store", "copy", "bulk-copy", "multiply", "init", "arrive", "meet", "copy-arrive")
 )
 _OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
+_BROUGHT = _OPAQUE | {"call"}
+_CONSTANT = frozenset(("param", "const"))
 
 
 class WalkPlan:
@@ -104,15 +106,30 @@ class WalkPlan:
         """The loads of floating-point numbers from global memory, by which threads do not meet. Such a number
         scales; a whole one may count what others list, and so contradict them.
         """
+        return frozenset(one for one in self._word_loads if is_real(self.code.operation(one).words))
+
+    @cached_property
+    def _word_loads(self) -> frozenset[int]:
+        """The loads of words from global memory by which threads do not meet."""
         return frozenset(
             index
-            for index in range(len(self.code))
-            for operation in (self.code.operation(index),)
-            if operation.does == "load"
-            and operation.space == "global"
-            and is_real(operation.words)
-            and _STRONG.isdisjoint(operation.words)
+            for index, statement in enumerate(self.code)
+            if statement.does == "load"
+            and statement.operation.space == "global"
+            and _STRONG.isdisjoint(statement.operation.words)
         )
+
+    def is_given(self, predicate: str) -> bool:
+        """Whether a predicate is computed from words in global memory, and from nothing that threads of the
+        kernel may have written.
+        """
+        behind = {
+            index
+            for index in self.statements_behind((predicate,))
+            for operation in (self.code.operation(index),)
+            if operation.does in _BROUGHT and operation.space not in _CONSTANT
+        }
+        return bool(behind) and behind <= self._word_loads
 
     def is_scaled(self, predicate: str) -> bool:
         """Whether a predicate is computed from a floating-point number that is loaded from global memory."""

@@ -37,7 +37,7 @@ def last(text: str, words: str, others: str = "") -> str:
     ("text", "rules"),
     [
         (PEER.replace("@!%p2 bra WAIT;\n", ""), {PENDING, INCOMPLETE}),
-        (PEER.replace(PARITY, f"{PARITY} xor.b32 %r14,%r14,1;"), {PENDING, INCOMPLETE}),
+        (PEER.replace(PARITY, f"{PARITY} xor.b32 %r14,%r14,1;"), {PENDING, INCOMPLETE, "barrier-stuck"}),
         (last(PEER, MEET), {PENDING, UNORDERED}),
         (last(PEER, MEET, "bar.sync 0;\n"), {PENDING, UNORDERED}),
         (PEER.replace(MEET, "bar.sync 0;\n", 1), {"barrier-unpublished"}),
