@@ -26,7 +26,10 @@ class Attributes(type):
 
 
 class Base(metaclass=Attributes):
-    """A base class."""
+    """A base class, which is made of anything."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        pass
 
 
 class Anything:
