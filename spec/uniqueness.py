@@ -25,6 +25,10 @@ def check_unique_index(index: Index) -> None:
     _once("register type", ((name, whole) for name in index.register_types))
     for members in index.register_sets.values():
         _once("register type of a set", ((name, whole) for name in members))
+    for groups in index.similar_types.values():
+        _once("similar type", ((name, whole) for group in groups for name in group))
+    _once("special register", ((name, whole) for names in index.special_registers.values() for name in names))
+    _once("late register", ((name, late.place) for late in index.late_registers for name in late.registers))
     _once("ordered qualifier", ((word, whole) for words in index.ordered.values() for word in words))
     _once("repeatable qualifier", ((word, whole) for word in index.repeatable))
 

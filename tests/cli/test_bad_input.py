@@ -85,6 +85,19 @@ FAULTS = [
         "the file spec/layouts/wgmma.yaml",
     ),
     ("specs.yaml", "includes: [sm_35]", "includes: [sm_35, sm_35]", "the included target sm_35 stands twice"),
+    ("specs.yaml", "[f16x2], [pred]]", "[f16x2], [pred, u32]]", "the similar type u32 stands twice"),
+    (
+        "specs.yaml",
+        "pred: [is_explicit_cluster]",
+        "pred: [gridid]",
+        "the special register gridid stands twice",
+    ),
+    (
+        "specs.yaml",
+        "[aggr_smem_size]",
+        "[aggr_smem_size, clusterid]",
+        "the late register clusterid stands twice",
+    ),
     ("specs.yaml", "[pred, b16,", "[pred, pred, b16,", "the register type pred stands twice"),
     ("specs.yaml", "repeatable: [sync,", "repeatable: [sync, sync,", "the repeatable qualifier sync"),
     # A newer name begins with the version that gives it.
