@@ -91,6 +91,11 @@ class BarrierActs:
         self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
         self.unknown_there: dict[tuple[int, int], Unpublished] = {}  # the same in other blocks of the cluster
+        # The statements that use an mbarrier, and those that invalidate it in a warp that does not know of that.
+        self.ended_early: set[tuple[int, int]] = set()
+        self._used: dict[
+            int, dict[int, tuple[int, int]]
+        ] = {}  # by mbarrier and warp: its last act and statement
         self.drifts: dict[int, Drift] = {}  # by mbarrier
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
         self.sent: dict[tuple[int, int], Sent] = {}  # the last one, by statement and warp
@@ -111,8 +116,8 @@ class BarrierActs:
                 for value, some in self._barriers(group, step, threads):
                     self._init(group, step, value, some)
             case "invalidate":
-                for value, _ in self._barriers(group, step, threads):
-                    self.invalid.add(value)
+                for value, some in self._barriers(group, step, threads):
+                    self._invalidate(step, value, some)
             case "arrive" | "expect" | "copy-arrive" if statement.operation.action.barrier == "object":
                 for value, some in self._barriers(group, step, threads):
                     yield from self._arrive(group, step, value, some)
@@ -181,6 +186,7 @@ class BarrierActs:
 
     def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         self.invalid.discard(address)
+        self._used.pop(address, None)
         position = step.statement.operation.action.count
         count = number_at(self._operand(group, step.statement, position, 0), threads[0])
         number = threads[0] // WARP
@@ -197,6 +203,15 @@ class BarrierActs:
         self.mbarriers[address] = Mbarrier(
             address, count, number, warp.clock.seen[number], step.position, self.count, first
         )
+
+    def _invalidate(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
+        """End an mbarrier, with which all warps should have done."""
+        self.invalid.add(address)
+        number = threads[0] // WARP
+        seen = self.warps[number].clock.seen
+        for other, (act, use) in self._used.pop(address, {}).items():
+            if other != number and seen[other] < act:
+                self.ended_early.add((use, step.position))
 
     def _mbarrier(
         self,
@@ -225,6 +240,7 @@ class BarrierActs:
         init, act, statement = barrier.init
         for number in by_warp(threads):
             clock, key = self.warps[number].clock, (statement, step.position)
+            self._used.setdefault(address, {})[number] = clock.seen[number], step.position
             if remote:
                 self._known_there(barrier, number, step)
             elif clock.seen[init] < act and number != init:

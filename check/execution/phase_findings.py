@@ -63,6 +63,7 @@ def _is_right(found: Execution) -> bool:
     barriers = (
         found.stuck,
         acts.unpublished,
+        acts.ended_early,
         acts.drifts,
         acts.wrong_counts,
         acts.unlike(),
@@ -99,6 +100,7 @@ class PhaseFindings:
     unlike: dict[tuple[int, int], Unlike] = field(default_factory=dict)  # bytes, by statements
     uneven: dict[int, Uneven] = field(default_factory=dict)  # by statement that expects bytes
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
+    ended_early: set[tuple[int, int]] = field(default_factory=set)  # what uses an mbarrier, and what ends it
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
     executed: set[int] = field(default_factory=set)  # blocks that some thread comes to
@@ -176,6 +178,7 @@ class PhaseFindings:
         races = (one for one in found.acts.accesses if not _is_unseen(found, one))
         self.races += [replace(one, doubtful=one.doubtful or guessed) for one in races]
         self.unpublished |= found.acts.unpublished
+        self.ended_early |= found.acts.ended_early
         if found.is_alike:
             self.unpublished |= found.acts.unknown_there
         self.wrong_counts |= found.acts.wrong_counts
@@ -231,7 +234,7 @@ class PhaseFindings:
         about the stages that copies fill.
         """
         counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike, self.uneven)
-        barriers = (self.stuck, self.unpublished, *counts)
+        barriers = (self.stuck, self.unpublished, self.ended_early, *counts)
         return self.followed and not any((self.races, self.short, *barriers))
 
     @property
@@ -369,6 +372,8 @@ class PhaseFindings:
             yield from cluster_ends(self.module, self.code, self.sent)
         for init, use in self.unpublished:
             yield self._reports.unpublished(self.unpublished[init, use])
+        for use, end in {end: (use, end) for use, end in sorted(self.ended_early, reverse=True)}.values():
+            yield self._reports.ended_early(use, end)
 
     def settles(self, finding: Finding) -> bool:
         """Whether another finding is superfluous: one of these says the same for certain, or the accesses are

@@ -185,6 +185,12 @@ class PhaseReports:
         what = "no barrier stands between the two"
         return self._of_barrier("barrier-unpublished", one.doubtful, what, steps)
 
+    def ended_early(self, use: int, end: int) -> Finding:
+        """An mbarrier that is invalidated while another warp may use it."""
+        steps = [(use, "uses the mbarrier in another warp"), (end, "invalidates it")]
+        what = "it is invalidated, and no barrier stands between its use by another warp and that"
+        return self._of_barrier("barrier-uninitialised", True, what, steps)
+
     def _of_barrier(self, name: str, doubtful: bool, what: str, steps: list[tuple[int, str]]) -> Finding:
         rule = rules()[name]
         return Finding(

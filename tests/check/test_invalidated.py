@@ -50,3 +50,23 @@ def test_an_invalidated_mbarrier(then: str, rules: set[str]) -> None:
     findings = check_text(KERNEL.replace("THEN", then), "k.ptx").findings
     assert {one.rule for one in findings} == rules
     assert all(one.tier == "likely" for one in findings if one.rule == "barrier-uninitialised")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("@!%p2 bra W;\nbar.sync 0;", "@!%p2 bra W;", {"barrier-uninitialised"}),  # others may wait still
+        ("@!%p2 bra W;\nbar.sync 0;", "@!%p2 bra W;\nbar.warp.sync -1;", {"barrier-uninitialised"}),
+        # Only the invalidating warp waits, and the phase tells it of all arrivals.
+        ("W: mbarrier", "setp.ge.u32 %p4,%r1,32; @%p4 bra E; W: mbarrier", set()),
+    ],
+    ids=["no barrier", "one warp's barrier", "one waits"],
+)
+def test_an_mbarrier_is_invalidated_too_early(old: str, new: str, found: set[str]) -> None:
+    text = KERNEL.replace("THEN", "")
+    text = text.replace(old, new)
+    if "bra E" in new:
+        text = text.replace("@!%p2 bra W;\nbar.sync 0;", "@!%p2 bra W;").replace(
+            "bar.sync 0;\n\nret", "E: ret"
+        )
+    assert {one.rule for one in check_text(text, "k.ptx").findings} == found
