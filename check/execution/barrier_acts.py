@@ -91,7 +91,7 @@ class BarrierActs:
         self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
         self.unknown_there: dict[tuple[int, int], Unpublished] = {}  # the same in other blocks of the cluster
-        # The statements that use an mbarrier, and those that invalidate it in a warp that does not know of that.
+        # Statements that use an mbarrier, and those that invalidate it in a warp that does not know of that.
         self.ended_early: set[tuple[int, int]] = set()
         self._used: dict[
             int, dict[int, tuple[int, int]]

@@ -49,13 +49,14 @@ class Suspicion(NamedTuple):
 class Meeting:
     """A store and a product that do touch the same bytes: what each accesses, and which thread writes.
 
-    `certain`: no branch of the path is assumed.
+    `certain`: no branch of the path is assumed. `placed`: an assumed number says where one of them lies.
     """
 
     thread: int
     wrote: ByteRegion
     matrix: ByteRegion
     certain: bool
+    placed: bool
 
 
 class WalkAnswers(Protocol):
@@ -141,7 +142,7 @@ def _fault(
     if meeting is not None:
         doubt = paths.doubt(store, order, read)
         certain = meeting.certain or paths.certain(store, order, read)
-        tier = ERROR if certain and doubt is None else LIKELY
+        tier = ERROR if certain and doubt is None and not meeting.placed else LIKELY
         return _Fault(tier, store, read, order, meeting.wrote, meeting.matrix, meeting.thread, doubt)
     if suspicion in answers.apart:
         return None
@@ -150,7 +151,8 @@ def _fault(
         if not paths.possible(store, order, read):
             return None
         doubt = paths.doubt(store, order, read)
-        tier = ERROR if doubt is None and paths.certain(store, order, read) else LIKELY
+        certain = doubt is None and not touching.placed and paths.certain(store, order, read)
+        tier = ERROR if certain else LIKELY
         return _Fault(tier, store, read, order, touching.wrote, touching.matrix, touching.thread, doubt)
     if not store.region.is_known:
         return None

@@ -18,6 +18,8 @@ from zlib import crc32
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..values.arithmetic import bits_of
+from ..values.real_arithmetic import is_real
+from .shared_offsets import LoadedParameter, shared_offsets
 
 __all__ = ["AssumedSizes", "ParameterNumbers", "parameter_number"]
 
@@ -57,6 +59,8 @@ class ParameterNumbers:
         unit = self._units.get((name, offset // _SLOT), width)
         if unit == _SLOT and (name, offset // _SLOT) in self._pointers:
             return (crc32(f"{name}+{offset}".encode()) % _POINTERS + 1) << 32
+        if unit == width and (name, offset) in self._offsets:
+            return self._offsets[name, offset]
         if words[-1][0] not in "usbf":
             return None
         return unit, *(f"{name}+{low}" for low in range(offset, offset + width, unit))
@@ -76,7 +80,8 @@ class ParameterNumbers:
                 made[register] += statement.reads
             if word == "cvta" or statement.does == "call" or statement.operation.space == "param":
                 waiting += statement.reads
-            waiting += self._code.registers_in(" ".join(statement.addresses), statement.scope)
+            elsewhere = [*statement.addresses][_lies_in_shared(statement) :]
+            waiting += self._code.registers_in(" ".join(elsewhere), statement.scope)
         pointing = closure(waiting, made)
         return frozenset(
             (name, offset // _SLOT)
@@ -84,6 +89,16 @@ class ParameterNumbers:
             if not pointing.isdisjoint(one.writes)
             for name, offset in (_place(one.operands[1]),)
         )
+
+    @cached_property
+    def _offsets(self) -> dict[tuple[str, int], int]:
+        """The numbers of parameters that say where something lies in shared memory."""
+        found = []
+        for one in self._loads:
+            if not is_real(one.operation.words):
+                width = bits_of(one.operation.words) // 8
+                found.append(LoadedParameter(*_place(one.operands[1]), width, frozenset(one.writes)))
+        return shared_offsets(self._code, found)
 
     @cached_property
     def _units(self) -> dict[tuple[str, int], int]:
@@ -102,6 +117,13 @@ def parameter_number(sizes: Iterable[int], unit: int) -> int:
     """A number that spells some sizes of so many bytes each; 1 in place of one that does not fit."""
     bits = 8 * unit
     return sum((size if size < 1 << bits - 1 else 1) << bits * place for place, size in enumerate(sizes))
+
+
+def _lies_in_shared(statement: DecodedStatement) -> int:
+    """How many of the first addresses of a statement surely lie in shared memory."""
+    if statement.does in ("copy", "bulk-copy"):
+        return int(statement.does == "copy")
+    return len([*statement.addresses]) if statement.operation.space == "shared" else 0
 
 
 def _place(operand: str) -> tuple[str, int]:

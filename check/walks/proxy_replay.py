@@ -52,6 +52,7 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
     wrote: dict[int, dict[int, int]] = defaultdict(dict)  # by store: the thread that writes each granule
     read: dict[int, set[int]] = defaultdict(set)
     unknown: set[int] = set()
+    placed: set[int] = set()
     together: set[Suspicion] = set()
     waiting = deque((walk, followed(plan, walk, walked)) for walk in walked)
     strays = 0
@@ -70,6 +71,7 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
         for statement, granule in one.read.items():
             read[statement] |= granule
         unknown |= one.unknown
+        placed |= one.placed
         together |= one.together
         for suspicion, meeting in one.meetings.items():
             known = answers.meetings.get(suspicion)
@@ -86,7 +88,8 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
             answers.apart.add(suspicion)
         else:
             regions = plan.steps.region(wrote[store]), plan.steps.region(read[product])
-            answers.touching[suspicion] = Meeting(wrote[store][min(both)], *regions, False)
+            is_placed = not placed.isdisjoint((store, product))
+            answers.touching[suspicion] = Meeting(wrote[store][min(both)], *regions, False, is_placed)
     return answers
 
 
@@ -144,6 +147,7 @@ class _Replay:
         self._storing = {plan.flow.block_of(store) for store in self.stores}
         self.strays: dict[tuple[int, int], int] = {}  # by branch and side: a thread that goes there
         self.certain = True
+        self.placed: set[int] = set()  # statements that access bytes at an address by an assumed number
         self.open = set(suspicions)  # those that may still be met for certain
         self.wanted = wanted
         regions = (region for act in walk.acts if act.kind == "mma" for region in act.regions)
@@ -214,6 +218,8 @@ class _Replay:
 
     def _act(self, step: WalkStep) -> None:
         statement, does = step.statement, step.statement.does
+        if not self.registers.assumed.isdisjoint(self._placing(step)):
+            self.placed.add(step.position)
         if does == "multiply":
             if step.position in self.products:
                 self._multiply(step)
@@ -224,6 +230,11 @@ class _Replay:
                 self._fill(step)
         elif step.position in self.stores and (does == "copy" or stores_shared(statement)):
             self._store(step)
+
+    def _placing(self, step: WalkStep) -> Collection[int | str]:
+        """The registers that say which bytes a statement accesses."""
+        steps = self.plan.steps
+        return steps.unguarded(step) if step.statement.does == "multiply" else steps.addressed(step)
 
     def _active(self, step: WalkStep) -> Numbers:
         """A flag: which threads execute a statement."""
@@ -383,8 +394,9 @@ class _Replay:
     def _meet(self, suspicion: Suspicion, matrix: frozenset[int], wrote: _Granules) -> None:
         """Both touch the same bytes."""
         thread = self.threads[next(at for granule, at in wrote.items() if granule in matrix)]
+        placed = not self.placed.isdisjoint((suspicion.store, suspicion.product))
         self.meetings[suspicion] = Meeting(
-            thread, self.plan.steps.region(wrote), self.plan.steps.region(matrix), self.certain
+            thread, self.plan.steps.region(wrote), self.plan.steps.region(matrix), self.certain, placed
         )
         if self.certain:
             self.open.discard(suspicion)

@@ -1,0 +1,127 @@
+"""Which parameters say where something lies in shared memory, and which numbers are they taken to have?
+
+A host passes offsets and strides with which buffers lie apart. One number for all would let them meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from math import prod
+from typing import NamedTuple
+
+from ..memory.matrices import descriptor_texts
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operands import number_of
+
+__all__ = ["LoadedParameter", "shared_offsets"]
+
+_OFFSET, _NEXT_OFFSET = 136 << 10, 16 << 10  # bytes: behind what kernels fill from the start
+_STRIDE, _NEXT_STRIDE = 40 << 10, 24 << 10  # bytes from one stage to the next, with all its buffers
+_UNIT = 32  # a stride's factors are multiples of it
+_WORD = 4  # bytes of an address of shared memory
+_WRAPS = frozenset(("rem", "div", "min", "max"))  # their results do not grow with the number
+_BROUGHT = frozenset(("load", "update", "call"))
+_SCALES = frozenset(("mul", "mad", "mul24", "mad24", "shl"))
+_FACTORS = slice(1, 3)  # the operands that are multiplied
+
+
+class LoadedParameter(NamedTuple):
+    """A parameter: its name, its first byte, how many bytes an element has, and the registers with it."""
+
+    name: str
+    first: int
+    width: int
+    registers: frozenset[str]
+
+
+def shared_offsets(
+    code: DecodedFunction, parameters: Collection[LoadedParameter]
+) -> dict[tuple[str, int], int]:
+    """The numbers of parameters from which addresses of shared memory are computed, and with which nothing is
+    compared; by name and first byte. A parameter that is a whole descriptor is none of them.
+    """
+    addresses = _behind(code, (name for one in code for name in _addressing(code, one)))
+    words = _behind(code, (name for one in code for name in code.registers_in(*_descriptors(one))))
+    laid = [
+        one
+        for one in parameters
+        if not one.registers.isdisjoint(addresses)
+        or (one.width <= _WORD and not one.registers.isdisjoint(words))
+    ]
+    if not laid:
+        return {}
+    compares = (statement for statement in code if statement.operation.words[0] in ("setp", "set"))
+    compared = _behind(code, (name for statement in compares for name in statement.reads))
+    given = {register for one in parameters for register in one.registers}
+    scales = [_factors(code, code[at], given) for at in _scaling(code, addresses | words)]
+    registers: dict[tuple[str, int], frozenset[str]] = {}
+    for one in laid:
+        slot = one.name, one.first
+        registers[slot] = registers.get(slot, frozenset()) | one.registers
+    offsets: dict[tuple[str, int], int] = {}
+    for place, (slot, own) in enumerate(registers.items()):
+        if not own.isdisjoint(compared):
+            continue
+        by = [factors for factors in scales if not own.isdisjoint(factors.behind)]
+        if not by:
+            offsets[slot] = _OFFSET + place * _NEXT_OFFSET
+            continue
+        # Stages are addressed in several places of the text, in the same way.
+        stride = (_STRIDE + place * _NEXT_STRIDE) // prod({one.literal for one in by})
+        number = int(stride ** (1 / max(one.parameters for one in by)))
+        offsets[slot] = max(1, number // _UNIT * _UNIT)
+    return offsets
+
+
+class _Factors(NamedTuple):
+    """What a statement multiplies: what is behind its registers, its literal, and how many of its factors
+    parameters give.
+    """
+
+    behind: set[str]
+    literal: int
+    parameters: int
+
+
+def _factors(code: DecodedFunction, statement: DecodedStatement, given: Collection[str]) -> _Factors:
+    texts = statement.operands[_FACTORS]
+    literal = next((number for text in texts if (number := number_of(text)) is not None), None)
+    if literal is not None and statement.operation.words[0] == "shl":
+        literal = 1 << literal
+    behind = [_behind(code, code.unique((text,), statement.scope)) for text in texts]
+    return _Factors(set[str]().union(*behind), literal or 1, sum(not one.isdisjoint(given) for one in behind))
+
+
+def _scaling(code: DecodedFunction, registers: Iterable[str]) -> set[int]:
+    """The statements that multiply and write one of some registers."""
+    made = (index for register in registers for index in code.definitions.get(register, ()))
+    return {index for index in made if code.operation(index).words[0] in _SCALES}
+
+
+def _behind(code: DecodedFunction, registers: Iterable[str]) -> set[str]:
+    """Some registers, and those from which they are computed so that they grow with them."""
+    waiting, found = list(registers), set[str]()
+    while waiting:
+        register = waiting.pop()
+        if register in found:
+            continue
+        found.add(register)
+        for index in code.definitions.get(register, ()):
+            operation = code.operation(index)
+            if operation.does not in _BROUGHT and operation.words[0] not in _WRAPS:
+                waiting += code[index].reads
+    return found
+
+
+def _addressing(code: DecodedFunction, statement: DecodedStatement) -> Iterator[str]:
+    """The registers of a statement's addresses in shared memory; of a bulk copy, all: pointers are none."""
+    if statement.does == "copy":
+        yield from code.registers_in(next(statement.addresses, ""), statement.scope)
+    elif statement.does == "bulk-copy" or statement.operation.space == "shared":
+        yield from code.registers_in(" ".join(statement.addresses), statement.scope)
+
+
+def _descriptors(statement: DecodedStatement) -> tuple[str, int]:
+    """The descriptors of a product, and their scope."""
+    texts = descriptor_texts(statement) if statement.does == "multiply" else ()
+    return " ".join(texts), statement.scope

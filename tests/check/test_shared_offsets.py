@@ -1,0 +1,97 @@
+"""Parameters that say where buffers lie in shared memory: with the numbers that a host passes, they lie apart.
+
+What must be found was written down before the checker ran.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+from ptxmma.check.findings import ERROR, LIKELY
+from ptxmma.check.walks.parameters import ParameterNumbers
+
+# Threads store A and B, multiply, and store the results to a scratch buffer, in a loop.
+KERNEL = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .u32 n, .param .u32 of, .param .u32 at, .param .align 8 .b8 both[8])
+.reqntid 128, 1, 1
+{
+.reg .f32 %f<8>; .reg .b64 %d<8>; .reg .pred %p<8>; .reg .b32 %r<64>;
+ld.param.u32 %r0,[n]; mov.u32 %r1,%tid.x; mov.u32 %r2,smem; mov.u32 %r20,0; mov.u32 %r21,0;
+mov.f32 %f0,0f00000000; mov.f32 %f1,0f00000000; mov.f32 %f2,0f00000000; mov.f32 %f3,0f00000000;
+MATRICES
+shl.b32 %r7,%r1,6; add.u32 %r7,%r10,%r7; shl.b32 %r8,%r1,3; add.u32 %r8,%r11,%r8;
+st.shared.v4.b32 [%r7],{%r1,%r1,%r1,%r1}; st.shared.v2.b32 [%r8],{%r1,%r1};
+fence.proxy.async.shared::cta;
+bar.sync 0;
+L:
+shr.u32 %r9,%r10,4; and.b32 %r9,%r9,16383; cvt.u64.u32 %d0,%r9; or.b64 %d0,%d0,0x4000004000010000;
+shr.u32 %r9,%r11,4; and.b32 %r9,%r9,16383; cvt.u64.u32 %d1,%r9; or.b64 %d1,%d1,0x4000004000010000;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3},%d0,%d1,1,1,1,0,0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+SCRATCH
+shl.b32 %r25,%r1,4; add.u32 %r25,%r24,%r25;
+st.shared.v4.f32 [%r25],{%f0,%f1,%f2,%f3};
+add.u32 %r20,%r20,1; setp.lt.u32 %p4,%r20,%r0; @%p4 bra L;
+ret;
+}
+"""
+START = "mov.u32 %r10,%r2; add.u32 %r11,%r10,8192;"
+APART = {
+    "an offset": (START, "ld.param.u32 %r24,[of]; add.u32 %r24,%r2,%r24;"),
+    "of 64 bits": (START, "ld.param.u32 %r24,[of]; cvt.u64.u32 %d2,%r24; cvt.u32.u64 %r24,%d2; add.u32 %r24,%r2,%r24;"),
+    "an offset in a vector": (START, "ld.param.v2.u32 {%r23,%r24},[both]; add.u32 %r24,%r2,%r24;"),
+    "both by offsets": (
+        "ld.param.u32 %r10,[at]; add.u32 %r10,%r2,%r10; add.u32 %r11,%r10,8192;",
+        "ld.param.u32 %r24,[of]; add.u32 %r24,%r2,%r24;",
+    ),
+    "elements of two bytes": (START, "ld.param.u32 %r24,[of]; shl.b32 %r24,%r24,1; add.u32 %r24,%r2,%r24;"),
+    "rows and columns": (
+        START,
+        "ld.param.u32 %r24,[of]; ld.param.u32 %r23,[at]; mul.lo.u32 %r24,%r24,%r23; shl.b32 %r24,%r24,1; add.u32 %r24,%r2,%r24;",
+    ),
+}  # fmt: skip
+# The matrices are where the results are stored, wherever that is.
+SAME = "ld.param.u32 %r10,[of]; add.u32 %r10,%r2,%r10; add.u32 %r11,%r10,8192;", "mov.u32 %r24,%r10;"
+
+
+def loud(matrices: str, scratch: str) -> set[str]:
+    """The rules of the loud findings."""
+    text = KERNEL.replace("MATRICES", matrices).replace("SCRATCH", scratch)
+    return {one.rule for one in check_text(text, "k.ptx").findings if one.tier in (ERROR, LIKELY)}
+
+
+@pytest.mark.parametrize("case", APART)
+def test_buffers_that_a_host_places_lie_apart(case: str) -> None:
+    assert loud(*APART[case]) == set()
+
+
+def test_buffers_at_one_place_meet_wherever_it_is() -> None:
+    assert "proxy-fence" in loud(*SAME)
+    assert "proxy-fence" in loud(START, "mov.u32 %r24,%r2;")
+
+
+@pytest.mark.parametrize(
+    ("use", "is_offset"),
+    [
+        ("add.u32 %r3,%r2,%r9; st.shared.u32 [%r3],%r1;", True),
+        ("mad.lo.u32 %r3,%r1,%r9,%r2; ld.shared.u32 %r4,[%r3+16];", True),
+        ("add.u32 %r3,%r2,%r9; setp.lt.u32 %p1,%r1,%r9; st.shared.u32 [%r3],%r1;", False),  # it counts, too
+        ("rem.u32 %r3,%r9,3; shl.b32 %r3,%r3,10; st.shared.u32 [%r3],%r1;", False),  # a stage
+        ("mul.wide.u32 %rd1,%r9,4; ld.global.u32 %r4,[%rd1];", False),
+    ],
+    ids=["added", "multiplied", "compared", "in turns", "in global memory"],
+)
+def test_an_offset_is_what_addresses_grow_with(kernel: Any, use: str, is_offset: bool) -> None:
+    made = kernel(f"ld.param.u32 %r9, [out];\n{use}\nret;")
+    load = next(one for one in made.code if one.does == "load")
+    found = ParameterNumbers(made.code).source(load.operands[1], load.operation.words)
+    assert isinstance(found, int) == is_offset
