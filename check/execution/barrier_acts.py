@@ -201,7 +201,14 @@ class BarrierActs:
         first = 0 if before is None else before.phase + 2 - before.phase % 2
         warp.clock.knows(address, first)
         self.mbarriers[address] = Mbarrier(
-            address, count, number, warp.clock.seen[number], step.position, self.count, first
+            address,
+            count,
+            number,
+            warp.clock.seen[number],
+            step.position,
+            self.count,
+            first,
+            slow=bool(self.tries),
         )
 
     def _invalidate(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:

@@ -98,13 +98,22 @@ class _MbarrierPhase:
 
 class Mbarrier:
     """An mbarrier. `phase` is the number of the current phase, and `first` of the first: an even one behind
-    those of an mbarrier that was at the same address before.
+    those of an mbarrier that was at the same address before. `slow`: bytes arrive only where a thread waits
+    for them, or the next arrival needs them; otherwise those of a known number arrive at once.
 
     `told` has what the end of each phase makes known.
     """
 
     def __init__(
-        self, address: int, count: int, warp: int, act: int, statement: int, warps: int, first: int = 0
+        self,
+        address: int,
+        count: int,
+        warp: int,
+        act: int,
+        statement: int,
+        warps: int,
+        first: int = 0,
+        slow: bool = False,
     ) -> None:
         self.address = address
         self.count = count
@@ -117,6 +126,7 @@ class Mbarrier:
         self.boxes: list[Boxes] = []  # of ended phases
         self.filled: list[Filled] = []  # by ended phases
         self._warps = warps
+        self._slow = slow
         self._now = _MbarrierPhase(count, Clock(warps))
 
     @property
@@ -201,7 +211,7 @@ class Mbarrier:
         if not now.expected:
             self._leave_out()
             self._complete()
-        elif now.brings() == now.expected:
+        elif now.brings() == now.expected and not self._slow:
             self._complete()
 
     def _leave_out(self) -> None:
@@ -214,7 +224,8 @@ class Mbarrier:
         now = self._now
         if now.pending or now.expected == 0:
             return False
-        if now.copies and (now.brings() is None or now.expected is None):
+        brought = now.brings()
+        if now.copies and (None in (brought, now.expected) or brought == now.expected):
             self._complete()
             return True
         if now.may_end_early():

@@ -236,6 +236,11 @@ SLIPS = {
         "mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r23],%r12;\n@!%p3 bra CW;",
         "mbarrier.try_wait.parity.shared::cta.b64 %p9,[%r23],%r12;",
     ),
+    "the consumers try once, and sleep where it is not over": (
+        RING,
+        "@!%p3 bra CW;",
+        "@%p3 bra COME;\nnanosleep.u32 64;\nCOME:",
+    ),
     "the producer's parity is constant": (RING, "xor.b32 %r14,%r12,1;", "mov.u32 %r14,1;"),
     "the consumers' parity is constant": (RING, "[%r23],%r12;", "[%r23],0;"),
     "the consumers' parity is the other": (
