@@ -113,6 +113,8 @@ class AssumedPaths:
         self.decided_by.update(() if name is None else (name,))
         fall = self.plan.flow.blocks[number].fall
         there, here = self._bringing(taken, number), self._bringing(fall, number)
+        if not (there or here):
+            return
         most = not here and self._is_most(group, name, holds, negated)
         least = not there and self._is_most(group, name, holds, negated, False)
         if not (most or least):
@@ -141,7 +143,10 @@ class AssumedPaths:
             if part not in group.registers.assumed or self._is_placed(part):
                 holding = true_threads(group.registers.guard(part, not register), threads)
                 threads = threads if holding is None else holding
-        return threads == (true if value else tuple(thread for thread in group.threads if thread not in true))
+        if value:
+            return threads == true
+        without = frozenset(true)
+        return threads == tuple([thread for thread in group.threads if thread not in without])
 
     def _is_placed(self, predicate: str) -> bool:
         """Whether a predicate depends on the place of the grid's first block, which every launch has, and on

@@ -43,6 +43,13 @@ def _either(one: _Stored, other: _Stored) -> _Stored:
     return other if one.value == other.value else other._replace(value=None, act=_NEVER)
 
 
+def _is_open(base: Numbers, threads: tuple[int, ...]) -> bool:
+    """Whether the address is not known in some thread."""
+    return base is None or (
+        isinstance(base, LaneNumbers) and bool(base.unknown) and None in base.by_value(threads)
+    )
+
+
 class SharedWords:
     """The known bytes of a block's shared memory, and who wrote the others. `clocks`: those of its warps."""
 
@@ -62,11 +69,11 @@ class SharedWords:
         base = None
         if address is not None:
             base = 0 if address.base is None else registers.value(address.base, statement.scope)
-        is_open = isinstance(base, LaneNumbers) and base.unknown and None in base.by_value(threads)
-        if address is None or base is None or is_open:
+        if address is None or _is_open(base, threads):
             self._bytes.clear()
             self._unknown.clear()
             return
+        assert base is not None
         width, values = statement.bytes or _WIDEST, self._values(registers, statement) if surely else []
         if all(value is None for value in values):
             written = self._written(base, threads, width, address.offset)
@@ -166,12 +173,15 @@ class SharedWords:
             return unknown, True
         base = 0 if address.base is None else registers.value(address.base, statement.scope)
         size = statement.bytes // count
-        found: list[list[int | None]] = [[None] * len(registers.threads) for _ in range(count)]
+        if threads and (_is_open(base, threads) or size * _BYTE > WORD):
+            return unknown, True
         assumed = not registers.assumed.isdisjoint(step.read)
+        if not self._bytes:
+            return unknown, assumed
+        found: list[list[int | None]] = [[None] * len(registers.threads) for _ in range(count)]
         for thread in threads:
             low = number_at(base, thread)
-            if low is None or size * _BYTE > WORD:
-                return unknown, True
+            assert low is not None
             clock = self.clocks[thread // WARP]
             for element, row in enumerate(found):
                 parts = list(self._known(low + address.offset + element * size, size, clock))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -48,14 +49,11 @@ class Flow:
 
     def block_of(self, statement: int) -> int:
         """The number of the block that holds a statement."""
-        low, high = 0, len(self.blocks) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.blocks[middle].start <= statement:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        return max(bisect_right(self._starts, statement) - 1, 0)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [block.start for block in self.blocks]
 
     def by_block(self, events: Iterable[E]) -> list[list[E]]:
         """Events by block, in the order of the text."""

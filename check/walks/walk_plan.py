@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ..memory.matrices import described
@@ -71,6 +71,7 @@ class WalkPlan:
         self._acting_without: dict[frozenset[str], frozenset[int]] = {}
         self._working: dict[int, bool] = {}
         self._doing: dict[tuple[frozenset[str], int, int | None], frozenset[int]] = {}
+        self._by_actions: dict[frozenset[str], Mapping[int, Sequence[int]]] = {}
         self._worked: dict[tuple[int, int], int] = {}
         self._between: dict[int, frozenset[str]] = {}
         self._written: dict[int, frozenset[str]] = {}
@@ -388,12 +389,20 @@ class WalkPlan:
         key = actions, side, number
         if key not in self._doing:
             blocks = self.flow.reached([side], None) if number is None else self.loops.blocks_of(side, number)
-            self._doing[key] = frozenset(
-                index
-                for index in self.roles
-                if self.flow.block_of(index) in blocks and self.code.operation(index).does in actions
-            )
+            by_block = self._roles_doing(actions)
+            found = (by_block[block] for block in by_block.keys() & blocks)
+            self._doing[key] = frozenset(index for some in found for index in some)
         return self._doing[key]
+
+    def _roles_doing(self, actions: frozenset[str]) -> Mapping[int, Sequence[int]]:
+        """The statements that count with some actions, by their block."""
+        if actions not in self._by_actions:
+            found: dict[int, list[int]] = defaultdict(list)
+            for index in self.roles:
+                if self.code.operation(index).does in actions:
+                    found[self.flow.block_of(index)].append(index)
+            self._by_actions[actions] = found
+        return self._by_actions[actions]
 
     def accesses(self, side: int, number: int) -> bool:
         """Whether any statement on one side of a branch accesses shared memory."""
