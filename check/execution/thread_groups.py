@@ -87,12 +87,16 @@ def merged(parts: Sequence[ThreadGroup], join: Join) -> ThreadGroup:
                 numbers[name] = math.chosen(here, other, mine)
         registers.assumed |= part.registers.assumed
         registers.remote |= part.registers.remote
+    rounds = dict(parts[0].rounds)
+    for part in parts[1:]:
+        for head, count in part.rounds.items():
+            rounds[head] = max(count, rounds.get(head, 0))
     return ThreadGroup(
         Threads(sorted(thread for part in parts for thread in part.threads)),
         join.block,
         registers,
         parts[0].joins[: parts[0].joins.index(join)],
-        {head: max(part.rounds.get(head, 0) for part in parts) for part in parts for head in part.rounds},
+        rounds,
         any(part.doubtful for part in parts),
         max(part.steps for part in parts),
     )

@@ -14,7 +14,7 @@ from ..ptx.operands import number_of
 from ..values.real_arithmetic import is_real
 from .inverted_waits import is_inverted
 from .second_tries import second_try
-from .walk_steps import WalkStep, WalkSteps
+from .walk_steps import OPAQUE, WalkStep, WalkSteps
 
 __all__ = ["COUNTED", "PRODUCTS", "WalkPlan"]
 
@@ -42,8 +42,7 @@ _STRONG = frozenset(("acquire", "acq_rel", "relaxed", "volatile", "mmio"))  # ac
 _TELLS = frozenset(
     ("load", "store", "copy", "bulk-copy", "multiply", "init", "arrive", "meet", "copy-arrive")
 )
-_OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
-_BROUGHT = _OPAQUE | {"call"}
+_BROUGHT = OPAQUE | {"call"}
 _CONSTANT = frozenset(("param", "const"))
 
 
@@ -98,7 +97,7 @@ class WalkPlan:
         return self._made_of(
             name
             for statement in self.code
-            if statement.does not in _OPAQUE and _tells_apart(statement)
+            if statement.does not in OPAQUE and _tells_apart(statement)
             for name in statement.writes
         )
 
@@ -152,7 +151,7 @@ class WalkPlan:
         waiting = list(registers)
         made: dict[str, list[str]] = defaultdict(list)  # by register: those that are computed from it
         for statement in self.code if waiting else ():
-            if statement.writes and statement.does not in _OPAQUE:
+            if statement.writes and statement.does not in OPAQUE:
                 for register in statement.reads:
                     made[register] += statement.writes
         return closure(waiting, made)
@@ -222,10 +221,7 @@ class WalkPlan:
             if register in wanted:
                 continue
             wanted.add(register)
-            for index in self.code.definitions.get(register, ()):
-                operation = self.code.operation(index)
-                if operation.does not in _OPAQUE and operation.instruction is None:
-                    waiting += self.code[index].reads
+            waiting += self.steps.made_from[register]
         return wanted
 
     def _named(self, statement: DecodedStatement) -> tuple[str, ...]:

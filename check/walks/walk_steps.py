@@ -23,13 +23,14 @@ from ..values.word_algebra import NUMBER, NoResultError
 from .loops import Loops
 from .parameters import ParameterNumbers
 
-__all__ = ["FIRST", "PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
+__all__ = ["FIRST", "OPAQUE", "PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
 
 RANK = "%cluster_ctarank"  # of the block in its cluster
 RANKS = "%cluster_nctarank"  # how many blocks the cluster has
 # What tells the blocks of a cluster apart.
 PLACES = frozenset({RANK} | {f"%{name}.{axis}" for name in ("ctaid", "cluster_ctaid") for axis in "xyz"})
 SIZE = "size"  # names the number of every parameter that is not a pointer
+OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
 _RESULTS = {
     "await": "awaited",
     "arrive": "awaited",
@@ -93,6 +94,22 @@ class WalkStep:
         return result
 
 
+class _MadeFrom(dict[str, tuple[str, ...]]):
+    """By register: those that its values are computed from."""
+
+    def __init__(self, code: DecodedFunction) -> None:
+        self.code = code
+
+    def __missing__(self, register: str) -> tuple[str, ...]:
+        made: set[str] = set()
+        for index in self.code.definitions.get(register, ()):
+            operation = self.code.operation(index)
+            if operation.does not in OPAQUE and operation.instruction is None:
+                made.update(self.code[index].reads)
+        found = self[register] = tuple(made)
+        return found
+
+
 class WalkSteps:
     """The steps of one function, and the addresses of its variables."""
 
@@ -106,6 +123,7 @@ class WalkSteps:
         self.inverted: dict[int, bool] = {}  # by wait that was asked for
         self.results: dict[tuple[object, ...], Numbers] = {}  # by operation and sources, of many threads
         self.sources: dict[tuple[str, int], int | str] = {}  # by operand and scope, those that were asked for
+        self.made_from = _MadeFrom(code)
         self._steps: list[WalkStep | None] = [None] * len(code)
         self._located: dict[int, frozenset[str]] = {}
         self._heeded: dict[int, bool] = {}
