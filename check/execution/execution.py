@@ -243,14 +243,15 @@ class Execution:
             if number in self.plan.steps.calling:
                 raise LostError
             registers = group.registers
-            compute = registers.compute
-            for place, (step, acts, makes) in enumerate(self.plan.relevant(number)):
+            for place, computing, step, acts, makes in self.plan.runs(number):
                 if place < group.done:
                     continue
+                if computing and place > group.done:
+                    self.steps += len(computing)
+                    registers.compute(computing)
+                if step is None:
+                    break
                 self.steps += 1
-                if not acts and step.guard is None and step.target is not None:
-                    compute(step)
-                    continue
                 guard: Numbers = 1
                 threads: tuple[int, ...] | None = group.threads
                 if step.guard is not None:

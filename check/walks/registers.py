@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, own_numbers
@@ -19,7 +20,20 @@ from .walk_steps import RANK, SIZE, WalkStep, WalkSteps
 
 __all__ = ["Registers"]
 
+_MOST_OF_STEP = 1 << 6  # results of one statement that are remembered
 _MOST_RESULTS = 1 << 11  # that are remembered: of a block of 1024 threads, each takes 16 KiB
+
+
+class _Held(dict[int | str, Numbers]):
+    """What registers hold, by unique name; and a number holds itself, so that one look-up takes all sources
+    of a statement.
+    """
+
+    __slots__ = ()
+
+    def __missing__(self, source: int | str) -> Numbers:
+        found = self[source] = source if isinstance(source, int) else None
+        return found
 
 
 class Registers:
@@ -43,7 +57,7 @@ class Registers:
         self.steps = steps
         self.threads = threads
         self.math = lane_math(len(threads))
-        self.numbers: dict[str, Numbers] = {**dict(self._own(shape)), SIZE: size, **dict(others)}
+        self.numbers = _Held({**dict(self._own(shape)), SIZE: size, **dict(others)})
         self.assumed: set[str] = set()
         self.chosen: set[str] = set()
         self.remote: dict[str, frozenset[int | None]] = {}
@@ -61,7 +75,7 @@ class Registers:
         """Registers of their own with the same contents."""
         made = Registers.__new__(Registers)
         made.steps, made.threads, made.math = self.steps, self.threads, self.math
-        made.numbers = dict(self.numbers)
+        made.numbers = _Held(self.numbers)
         made.assumed, made.chosen, made.remote = set(self.assumed), set(self.chosen), dict(self.remote)
         return made
 
@@ -72,7 +86,7 @@ class Registers:
         found = self.steps.sources.get((text, scope))
         if found is None:
             found = self.steps.source(text, scope)
-        return found if found.__class__ is int else self.numbers.get(found)  # type: ignore[arg-type]
+        return self.numbers[found]
 
     def number(self, text: str, scope: int) -> int | None:
         """The one number that all threads hold in an operand; None if there is none, or it is unknown."""
@@ -113,7 +127,7 @@ class Registers:
         it.
         """
         if step.target is not None and guard.__class__ is within.__class__ is int and guard and within:
-            self.compute(step)
+            self.compute((step,))
             return
         written, assumed, surely = step.written, self.assumed, guard.__class__ is int
         on = within
@@ -143,17 +157,21 @@ class Registers:
         for register, new in zip(written, results, strict=True):
             self.numbers[register] = self.math.chosen(on, new, self.numbers.get(register))
 
-    def compute(self, step: WalkStep) -> None:
-        """Write the result of a statement with a `target` in all threads, as most statements do."""
-        assumed, register = self.assumed, step.target
-        assert register is not None
-        if step.assumes or not assumed.isdisjoint(step.read):
-            assumed.add(register)
-        else:
-            assumed.discard(register)
-        if self.chosen or self.remote:
-            self._follow(step, True)
-        self.numbers[register] = self._computed(step)
+    def compute(self, steps: Iterable[WalkStep]) -> None:
+        """Write the results of statements with a `target` in all threads, as most statements do."""
+        assumed, chosen, remote, numbers = self.assumed, self.chosen, self.remote, self.numbers
+        for step in steps:
+            register, read = step.target, step.read
+            assert register is not None
+            if step.assumes or not assumed.isdisjoint(read):
+                assumed.add(register)
+            else:
+                assumed.discard(register)
+            if chosen or (remote and not remote.keys().isdisjoint(read)):
+                self._follow(step, True)
+            held = step.held(numbers)
+            known = step.results
+            numbers[register] = known[held] if held in known else self._found(step, held)
 
     def _follow(self, step: WalkStep, surely: bool) -> None:
         """Remember which results follow from a choice, or from an address in another block."""
@@ -246,18 +264,26 @@ class Registers:
 
     def _computed(self, step: WalkStep) -> Numbers:
         """The result of a rule."""
-        held, values = self.numbers.get, []  # as _sources has it, which most statements would ask
-        single = True
-        for source in step.sources:
-            value: Numbers = held(source) if source.__class__ is str else source  # type: ignore[assignment]
-            if value.__class__ is not int:
-                if value is None and step.strict and single:
-                    return None
-                single = False
-            values.append(value)
+        held = step.held(self.numbers)
+        return step.results[held] if held in step.results else self._found(step, held)
+
+    def _found(self, step: WalkStep, held: Any) -> Numbers:
+        """The result of a rule, by what its sources hold. It is remembered: loops and other executions of a
+        function come to most statements with the same numbers.
+        """
+        if len(step.results) >= _MOST_OF_STEP:
+            step.results.clear()
+        values = list(held) if len(step.sources) != 1 else [held]
+        found = step.results[held] = self._evaluated(step, values)
+        return found
+
+    def _evaluated(self, step: WalkStep, values: list[Numbers]) -> Numbers:
+        """The result of a rule for some sources."""
+        if step.strict and any(value is None for value in values):
+            return None
         for place in step.negates:
             values[place] = self.math.negated(values[place])
-        if not single:
+        if not all(value.__class__ is int for value in values):
             return self._of_lanes(step, values)
         try:
             return None if step.rule is None else step.rule(NUMBER, *values)

@@ -198,10 +198,11 @@ class _Walk:
             steps += block.end - block.start + 1
             self.plan.budget -= block.end - block.start + 1
             loops = self.plan.loops.around.get(number, ())
-            for step, acts, makes in self.plan.relevant(number):
-                if not acts and step.guard is None and step.target is not None:
-                    registers.compute(step)
-                    continue
+            for _, computing, step, acts, makes in self.plan.runs(number):
+                if computing:
+                    registers.compute(computing)
+                if step is None:
+                    break
                 guard = 1 if step.guard is None else registers.guard(step.guard, step.negated)
                 if acts and (guard != 0 or (self.eager and step.guard in registers.assumed)):
                     act = act_of(step.position, step.statement, registers.number, loops)

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from ..memory.matrices import described
 from ..ptx.dataflow import closure
@@ -46,6 +47,19 @@ _BROUGHT = OPAQUE | {"call"}
 _CONSTANT = frozenset(("param", "const"))
 
 
+class Run(NamedTuple):
+    """Statements of a block that only compute, in all threads, and the one behind them, if the block goes on:
+    number `place` of those that count or make a number that does. `acts`: it counts; `makes`: it makes such a
+    number.
+    """
+
+    place: int
+    computing: Sequence[WalkStep]
+    step: WalkStep | None
+    acts: bool
+    makes: bool
+
+
 class WalkPlan:
     """What walks through a function execute, of its `steps`. `roles` are the statements that count.
 
@@ -67,6 +81,7 @@ class WalkPlan:
         self.reread = False  # numbers that count are read from shared memory, where threads wrote them
         self.wanted = self._slice()
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
+        self._runs: dict[int, Sequence[Run]] = {}
         self._acting_without: dict[frozenset[str], frozenset[int]] = {}
         self._working: dict[int, bool] = {}
         self._doing: dict[tuple[frozenset[str], int, int | None], frozenset[int]] = {}
@@ -254,6 +269,13 @@ class WalkPlan:
                 for i in range(block.start, block.end)
                 if i in made or i in self._acting
             ]
+        return known
+
+    def runs(self, number: int) -> Sequence[Run]:
+        """The same statements: those that only compute, one behind another, and each of the others."""
+        known = self._runs.get(number)
+        if known is None:
+            known = self._runs[number] = list(_runs(self.relevant(number)))
         return known
 
     @cached_property
@@ -465,6 +487,18 @@ class WalkPlan:
         busy = [head for head in order if any(accesses[block] for block in self.loops.blocks[head])]
         inner = {outer for head in busy for outer in self.loops.around[head] if outer != head}
         return {head: _OUTER_ROUNDS if head in inner else _ROUNDS for head in order}
+
+
+def _runs(relevant: Sequence[tuple[WalkStep, bool, bool]]) -> Iterator[Run]:
+    computing: list[WalkStep] = []
+    for place, (step, acts, makes) in enumerate(relevant):
+        if not acts and step.guard is None and step.target is not None:
+            computing.append(step)
+        else:
+            yield Run(place, computing, step, acts, makes)
+            computing = []
+    if computing:
+        yield Run(len(relevant), computing, None, False, False)
 
 
 def _tells_apart(statement: DecodedStatement) -> bool:

@@ -5,10 +5,12 @@ All walks and executions of a function share them, and where they lay its variab
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from operator import itemgetter
+from typing import Any
 
 from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import GRANULE, described
@@ -59,7 +61,7 @@ class WalkStep:
     or `unknown`. `rule` computes it; `target` is the register that it writes, if no other is written.
     `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
     sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
-    memory.
+    memory. `held` takes the sources out of what registers hold; `results` are those of the rule, by them.
     """
 
     position: int
@@ -79,6 +81,8 @@ class WalkStep:
     assumes: bool
     maps: bool
     rereads: bool
+    held: Callable[[Mapping[int | str, Numbers]], Any]
+    results: dict[object, Numbers] = field(default_factory=dict)
 
     def computed(self, values: Sequence[int | None]) -> int | None:
         """The result where its sources hold these; None if one is not known, or no rule has a result."""
@@ -215,6 +219,7 @@ class WalkSteps:
             statement.does == "load" or not self._assumed.isdisjoint(statement.operands),
             statement.does == "map-address",
             statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
+            itemgetter(*sources) if sources else _nothing,
         )
 
     def _result(
@@ -361,6 +366,11 @@ class WalkSteps:
             else:
                 waiting += (self.flow.blocks[number].start for number in block.successors)
         return False
+
+
+def _nothing(_: object) -> tuple[()]:
+    """What a statement without sources takes."""
+    return ()
 
 
 def _widens(words: tuple[str, ...]) -> bool:
