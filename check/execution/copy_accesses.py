@@ -27,7 +27,7 @@ from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
-from .thread_bytes import ADDRESSES, thread_bytes
+from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
 
@@ -160,16 +160,14 @@ class CopyActs(GenericActs):
         # where a bulk store goes to in global memory is no matter here
         doubtful = group.doubtful or placed if does == "drain" else self._doubtful(group, step)
         doubtful |= step.guard in registers.assumed
-        lanes, at, offset = by_warp(threads), step.position, address.offset
+        if base is None:
+            return
+        lanes, at = by_warp(threads), step.position
         fenced = not self.fills or does == "drain"
-        for warp, start, last, flags in thread_bytes(base, threads, width):
-            start, last = start + offset, last + offset
-            if start < 0 or last >= ADDRESSES:
-                continue
-            region = ByteRegion("shared", start, last + width)
+        for warp, region, accessed in accessed_bytes(base, threads, width, address.offset):
             act = self.warps[warp].clock.seen[warp]
             write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
-            access = GenericAccess(at, does, AccessedBytes(start, flags), doubtful, placed)
+            access = GenericAccess(at, does, accessed, doubtful, placed)
             made = _Copy(access, warp, write, fenced)
             self._hold(warp, access)
             if does == "drain":

@@ -15,10 +15,10 @@ from ..values.block_threads import by_warp
 from ..values.lane_numbers import Numbers
 from ..walks.walk_plan import PRODUCTS
 from ..walks.walk_steps import WalkStep
-from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access, first_of
+from .access_records import GenericAccess, GenericRace, both_access, first_of
 from .group_products import GroupProducts
 from .peer_accesses import PeerAccesses
-from .thread_bytes import ADDRESSES, thread_bytes
+from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warp_loads import WarpLoads
@@ -90,16 +90,14 @@ class GenericActs(WarpActs):
         placed = address.base is not None and (
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
         )
-        offset = address.offset
-        for warp, start, last, flags in thread_bytes(base, threads, width, statement.rows):
-            if start + offset >= 0 and last + offset < ADDRESSES:
-                found = AccessedBytes(start + offset, flags)
-                access = GenericAccess(step.position, statement.does, found, doubtful, placed)
-                if not remote:
-                    self.within.access(warp, access, statement)
-                    self._judge(warp, access)
-                if self._peers is not None:
-                    (self._peers.sent if remote else self._peers.own)(warp, access)
+        does, at = statement.does, step.position
+        for warp, _, accessed in accessed_bytes(base, threads, width, address.offset, statement.rows):
+            access = GenericAccess(at, does, accessed, doubtful, placed)
+            if not remote:
+                self.within.access(warp, access, statement)
+                self._judge(warp, access)
+            if self._peers is not None:
+                (self._peers.sent if remote else self._peers.own)(warp, access)
 
     def _judge(self, warp: int, access: GenericAccess) -> None:
         """Hold an access against those of other warps that its warp does not know of."""

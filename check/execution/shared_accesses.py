@@ -129,6 +129,7 @@ class SharedAccesses:
         self._written: ByteIndex[tuple[ByteRegion, int, int]] = ByteIndex()
         self._read: ByteIndex[tuple[int, ByteRegion, int]] = ByteIndex()
         self._count = 0  # of writes
+        self._is_filled = False  # by some bulk copy
 
     def fence(self, warp: int, lanes: int) -> None:
         """A proxy fence by lanes of a warp."""
@@ -150,10 +151,18 @@ class SharedAccesses:
         """A product reads a matrix."""
         if read.region.high > FAR or read.region.base is None:
             return
-        clocks = {warp: self.clock_of(warp) for warp in read.began}
         met = [self.writes[key] for key in self._written.meeting(read.region.low, read.region.high)]
+        if met:
+            self._fills(met, read)
+            self._hold(met, read)
+        key = read.statement, read.region, min(read.began)
+        self.reads[key] = read
+        self._read.put(key, read.region)
+
+    def _hold(self, met: Sequence[TimedWrite], read: TimedRead) -> None:
+        """Hold a product against the writes of its bytes."""
+        clocks = {warp: self.clock_of(warp) for warp in read.began}
         copied = max((write.order for write in met if write.kind == "bulk"), default=0)
-        self._fills(met, read)
         readers = sum([1 << warp for warp in clocks])
         known: _Known | None = None
         for write in met:
@@ -168,9 +177,6 @@ class SharedAccesses:
                 write.ordered |= readers
             elif self._after_write(write, read, clocks):
                 write.ordered |= readers
-        key = read.statement, read.region, min(read.began)
-        self.reads[key] = read
-        self._read.put(key, read.region)
 
     def _known(self, clocks: Mapping[int, Clock]) -> _Known:
         """What all warps of a product have seen, and had seen at their last proxy fences."""
@@ -241,24 +247,31 @@ class SharedAccesses:
 
     def write(self, write: TimedWrite) -> None:
         """A write begins."""
-        clock, low, high = self.clock_of(write.warp), write.region.low, write.region.high
-        for key in self._read.meeting(low, high):
+        clock = self.clock_of(write.warp)
+        for key in self._read.meeting(write.region.low, write.region.high):
             read = self.reads[key]
             if not self._before_write(read, write, clock):
                 del self.reads[key]
                 self._read.drop(key, read.region)
-        for other in map(self.writes.__getitem__, self._written.meeting(low, high)):
+        self._is_filled |= write.kind == "bulk"
+        if self._is_filled:
+            self._hold_copies(write, clock)
+        self._count += 1
+        write.order = self._count
+        if write.kind == "store":
+            self._unfenced.setdefault(write.warp, []).append(write)
+        self._replace(write)
+
+    def _hold_copies(self, write: TimedWrite, clock: Clock) -> None:
+        """Hold a write against the bulk copies before it, and a bulk copy against stores, too."""
+        met = self._written.meeting(write.region.low, write.region.high)
+        for other in map(self.writes.__getitem__, met):
             if other.complete(clock):
                 continue
             if other.kind == "bulk" and (write.kind != "bulk" or _surely_meet(other, write)):
                 self._found("rewritten", other, write.statement, write.region, write.doubtful, reads="none")
             elif other.kind == "store" and write.kind == "bulk":
                 self._found("unseen", other, write.statement, write.region, write.doubtful, reads="none")
-        self._count += 1
-        write.order = self._count
-        if write.kind == "store":
-            self._unfenced.setdefault(write.warp, []).append(write)
-        self._replace(write)
 
     def _before_write(self, read: TimedRead, write: TimedWrite, clock: Clock) -> bool:
         """Hold a write against a product before it; whether other warps may execute the same store, which are

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..memory.byte_regions import ByteRegion
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers
+from .access_records import AccessedBytes
 
-__all__ = ["ADDRESSES", "WarpBytes", "thread_bytes"]
+__all__ = ["WarpBytes", "accessed_bytes", "thread_bytes"]
 
-ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
+_ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
 
 
 class WarpBytes(NamedTuple):
@@ -49,7 +51,25 @@ def thread_bytes(
             set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
         )
         lows = sorted([value for value in values if value is not None])
-        if lows and len(lows) == len(values) and lows[-1] - lows[0] < ADDRESSES:
+        if lows and len(lows) == len(values) and lows[-1] - lows[0] < _ADDRESSES:
             places = tuple([low - lows[0] for low in lows])
             found.append(WarpBytes(warp, lows[0], lows[-1], _flags(places, width)))
     return tuple(found)
+
+
+@lru_cache(maxsize=1 << 12)
+def accessed_bytes(
+    base: int | LaneNumbers, threads: tuple[int, ...], width: int, offset: int, rows: int | None = None
+) -> Sequence[tuple[int, ByteRegion, AccessedBytes]]:
+    """By warp that accesses shared memory at an offset from an address: from its first byte to its last one,
+    and which of them. Arguments are those of thread_bytes.
+    """
+    return tuple(
+        (
+            warp,
+            ByteRegion("shared", start + offset, last + offset + width),
+            AccessedBytes(start + offset, flags),
+        )
+        for warp, start, last, flags in thread_bytes(base, threads, width, rows)
+        if start + offset >= 0 and last + offset < _ADDRESSES
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...spec.lazy_dataclass import dataclass
-from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import descriptor_texts, rows_at
 from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, stores_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
@@ -148,31 +147,22 @@ class WarpActs(BarrierActs):
 
     def _write(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         """Stores and cp.async: of each warp its first thread stands for all."""
-        if group.registers.is_remote(step.statement.address, step.statement.scope):
-            return
-        doubtful, at = self._doubtful(group, step), step.position
-        kind = "copy" if step.statement.does == "copy" else "store"
-        for number, some, region in self._targets(group, step, threads):
-            warp = self.warps[number]
-            made = TimedWrite(at, kind, region, doubtful, number, warp.clock.seen[number], lanes_of(some))
-            self.accesses.write(made)
-            if kind == "copy":
-                warp.copies.append(made)
-
-    @staticmethod
-    def _targets(
-        group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
-    ) -> Iterator[tuple[int, tuple[int, ...], ByteRegion]]:
-        """By warp that writes: its threads, and the bytes of the first."""
-        statement, address = step.statement, step.statement.address
-        if statement.does != "copy" and not stores_shared(statement):
+        statement, at, warps = step.statement, step.position, self.warps
+        address, copies = statement.address, statement.does == "copy"
+        if group.registers.is_remote(address, statement.scope) or not (copies or stores_shared(statement)):
             return
         base: Numbers = 0
         if address is not None and address.base is not None:
             base = group.registers.value(address.base, statement.scope)
-        for warp, some in by_warp(threads).items():
+        doubtful, kind = self._doubtful(group, step), "copy" if copies else "store"
+        for number, some in by_warp(threads).items():
+            warp = warps[number]
             for region in written_at(statement, number_at(base, some[0])):
-                yield warp, some, region
+                act = warp.clock.seen[number]
+                made = TimedWrite(at, kind, region, doubtful, number, act, lanes_of(some))
+                self.accesses.write(made)
+                if copies:
+                    warp.copies.append(made)
 
     def _bulk(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
