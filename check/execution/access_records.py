@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
 
-__all__ = ["AccessedBytes", "GenericAccess", "GenericRace", "both_access", "first_of", "first_to_last"]
+__all__ = [
+    "LINE",
+    "AccessedBytes",
+    "GenericAccess",
+    "GenericRace",
+    "accessed",
+    "both_access",
+    "first_of",
+]
+
+LINE = 64  # bytes: a word has a bit for each
 
 
 class GenericRace(NamedTuple):
@@ -28,10 +39,26 @@ class GenericRace(NamedTuple):
 
 
 class AccessedBytes(NamedTuple):
-    """Some bytes from an address on, a bit for each."""
+    """Some bytes from an address on, a bit for each. `lines`: a bit for each line of shared memory that they
+    touch, which are few: accesses without a line in common have no byte in common.
+    """
 
     start: int
     flags: int
+    lines: int
+
+
+@lru_cache(maxsize=1 << 11)
+def _lines(flags: int, at: int) -> int:
+    """The lines that bytes touch, by how far behind the beginning of a line they begin."""
+    flags <<= at
+    words = memoryview(flags.to_bytes(-(-flags.bit_length() // LINE) * (LINE // 8), "little")).cast("Q")
+    return sum([1 << line for line, word in enumerate(words) if word])
+
+
+def accessed(start: int, flags: int) -> AccessedBytes:
+    """Some bytes from an address on, a bit for each."""
+    return AccessedBytes(start, flags, _lines(flags, start % LINE) << start // LINE)
 
 
 class GenericAccess(NamedTuple):
@@ -45,7 +72,9 @@ class GenericAccess(NamedTuple):
 
     def meets(self, other: GenericAccess) -> bool:
         """Whether the two have a byte in common."""
-        (start, flags), (at, others) = self.bytes, other.bytes
+        (start, flags, lines), (at, others, other_lines) = self.bytes, other.bytes
+        if not lines & other_lines:
+            return False
         return bool(flags >> at - start & others if at >= start else others >> start - at & flags)
 
 
@@ -60,8 +89,3 @@ def first_of(flags: int) -> ByteRegion:
     low = (flags & -flags).bit_length() - 1
     high = low + (~(flags >> low) & (flags >> low) + 1).bit_length() - 1
     return ByteRegion("shared", low, high)
-
-
-def first_to_last(flags: int) -> ByteRegion:
-    """From the first to the last byte that has its bit set."""
-    return ByteRegion("shared", (flags & -flags).bit_length() - 1, flags.bit_length())

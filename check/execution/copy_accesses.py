@@ -21,7 +21,7 @@ from ..ptx.operands import Address
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
-from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access, first_to_last
+from .access_records import LINE, AccessedBytes, GenericAccess, GenericRace, accessed, both_access
 from .barriers import Landing
 from .byte_index import ByteIndex
 from .clocks import Clock
@@ -104,7 +104,7 @@ class CopyActs(GenericActs):
         self.accesses = _Fills(lambda warp: self.warps[warp].clock, self._fill)
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
-        self._copied = 0  # a bit for each byte that some of them access
+        self._copied = 0  # a bit for each line that some of them access
         self._clocks = [warp.clock for warp in self.warps]
         self._forgotten: list[AccessedBytes] = []  # of copies, that `_copied` still has
         self._unfenced: list[_GenericWrite] = []  # no proxy fence is behind them
@@ -164,10 +164,10 @@ class CopyActs(GenericActs):
             return
         lanes, at = by_warp(threads), step.position
         fenced = not self.fills or does == "drain"
-        for warp, region, accessed in accessed_bytes(base, threads, width, address.offset):
+        for warp, region, bytes_ in accessed_bytes(base, threads, width, address.offset):
             act = self.warps[warp].clock.seen[warp]
             write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
-            access = GenericAccess(at, does, accessed, doubtful, placed)
+            access = GenericAccess(at, does, bytes_, doubtful, placed)
             made = _Copy(access, warp, write, fenced)
             self._hold(warp, access)
             if does == "drain":
@@ -182,7 +182,7 @@ class CopyActs(GenericActs):
         if write.landing is None or not region.is_known or write.elsewhere:
             return
         flags = (1 << region.high - region.low) - 1
-        filled = AccessedBytes(region.low, flags)
+        filled = accessed(region.low, flags)
         access = GenericAccess(write.statement, "fill", filled, write.doubtful, write.doubtful)
         self._hold(write.warp, access)
         self._hold_unfenced(write.warp, access, "unfenced")
@@ -210,7 +210,7 @@ class CopyActs(GenericActs):
             act, lanes = self.warps[warp].clock.seen[warp], lanes_of((thread,))
             write = TimedWrite(step.position, does, region, doubtful, warp, act, lanes, landing=landing)
             write.peer = remote == (does == "drain")
-            access = GenericAccess(step.position, does, AccessedBytes(start, flags), doubtful, placed)
+            access = GenericAccess(step.position, does, accessed(start, flags), doubtful, placed)
             made = _Copy(access, warp, write, True, True)
             if does == "drain":
                 self._hold(warp, access)
@@ -232,7 +232,7 @@ class CopyActs(GenericActs):
         if self._peers is not None:
             self._peers.filled(warp, access)
         told = self.warps[warp].clock.told
-        start, flags = access.bytes
+        start, flags, _ = access.bytes
         for one in self._copies.meeting(start, start + flags.bit_length()):
             landing = one.write.landing
             if not one.shared or one.access.does == "drain" or reduces or landing is None:
@@ -252,8 +252,10 @@ class CopyActs(GenericActs):
     def _hold(self, warp: int, access: GenericAccess) -> None:
         """Hold a copy or bulk store against what other warps load and store, and against copies."""
         seen = self.warps[warp].clock.seen
-        start, flags = access.bytes
+        start, flags, lines = access.bytes
         for other, span in self._unseen(seen):
+            if not (span.stored_lines | (0 if access.does == "drain" else span.loaded_lines)) & lines:
+                continue
             touched = span.stored if access.does == "drain" else span.stored | span.loaded
             if not touched >> start & flags:
                 continue
@@ -264,8 +266,8 @@ class CopyActs(GenericActs):
 
     def _hold_copies(self, warp: int, access: GenericAccess) -> None:
         """Hold an access against copies and bulk stores that are not complete for its warp."""
-        start, flags = access.bytes
-        if not self._copied >> start & flags:
+        start, flags, lines = access.bytes
+        if not self._copied & lines:
             return
         clock = self.warps[warp].clock
         for one in self._copies.meeting(start, start + flags.bit_length()):
@@ -287,14 +289,14 @@ class CopyActs(GenericActs):
         self._forgotten.append(known.access.bytes)
         if len(self._forgotten) < _MANY:
             return
-        bytes_ = 0
-        for start, flags in self._forgotten:
-            bytes_ |= flags << start
+        lines = 0
+        for bytes_ in self._forgotten:
+            lines |= bytes_.lines
         self._forgotten.clear()
-        self._copied &= ~bytes_
-        region = first_to_last(bytes_)
-        for one in self._copies.meeting(region.low, region.high):  # some may access the same bytes
-            self._copied |= one.access.bytes.flags << one.access.bytes.start
+        self._copied &= ~lines
+        low, high = (lines & -lines).bit_length() - 1, lines.bit_length()
+        for one in self._copies.meeting(LINE * low, LINE * high):  # some may access the same lines
+            self._copied |= one.access.bytes.lines
 
     def _is_known(self, one: _Copy) -> bool:
         """Whether every warp knows that a copy or bulk store is complete."""
@@ -361,7 +363,7 @@ class CopyActs(GenericActs):
         if self.count == 1 and made.access.does != "drain":
             self.put_bytes(made.access)
         self._copies.put(made, made.write.region)
-        self._copied |= made.access.bytes.flags << made.access.bytes.start
+        self._copied |= made.access.bytes.lines
         if not made.fenced:
             self._unfenced.append(_GenericWrite(made.access, made.warp, made.write.act, made))
 

@@ -31,12 +31,46 @@ _ACCESSES = frozenset(("load", "store"))
 
 @dataclass(slots=True)
 class _Span:
-    """What a warp accesses between two of its releases: a bit for each byte."""
+    """What a warp accesses between two of its releases: a bit for each byte, once asked for, and one for each
+    line.
+    """
 
     act: int
-    loaded: int = 0
-    stored: int = 0
+    loaded_lines: int = 0
+    stored_lines: int = 0
     accesses: list[GenericAccess] = field(default_factory=list)
+    _loaded: int = 0
+    _stored: int = 0
+    _counted: int = 0  # accesses whose bytes these are
+
+    def add(self, access: GenericAccess) -> None:
+        """The warp accesses something."""
+        self.accesses.append(access)
+        if access.does == "store":
+            self.stored_lines |= access.bytes.lines
+        else:
+            self.loaded_lines |= access.bytes.lines
+
+    @property
+    def loaded(self) -> int:
+        """The bytes that are loaded."""
+        self._count()
+        return self._loaded
+
+    @property
+    def stored(self) -> int:
+        """The bytes that are stored."""
+        self._count()
+        return self._stored
+
+    def _count(self) -> None:
+        for access in self.accesses[self._counted :]:
+            flags = access.bytes.flags << access.bytes.start
+            if access.does == "store":
+                self._stored |= flags
+            else:
+                self._loaded |= flags
+        self._counted = len(self.accesses)
 
 
 class GenericActs(WarpActs):
@@ -91,8 +125,8 @@ class GenericActs(WarpActs):
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
         )
         does, at = statement.does, step.position
-        for warp, _, accessed in accessed_bytes(base, threads, width, address.offset, statement.rows):
-            access = GenericAccess(at, does, accessed, doubtful, placed)
+        for warp, _, bytes_ in accessed_bytes(base, threads, width, address.offset, statement.rows):
+            access = GenericAccess(at, does, bytes_, doubtful, placed)
             if not remote:
                 self.within.access(warp, access, statement)
                 self._judge(warp, access)
@@ -105,8 +139,10 @@ class GenericActs(WarpActs):
             self.put_bytes(access)
             return
         seen, is_store = self.warps[warp].clock.seen, access.does == "store"
-        start, flags = access.bytes
+        start, flags, lines = access.bytes
         for other, span in self._unseen(seen):
+            if not (span.loaded_lines if is_store else span.stored_lines) & lines:
+                continue
             met = (span.loaded if is_store else span.stored) >> start & flags
             if met:  # what both have stored is the same, as compilers have it: each reads its own
                 met &= ~((span.stored if is_store else self._known(warp)) >> start)
@@ -159,12 +195,7 @@ class GenericActs(WarpActs):
             spans[:] = [span for span in spans if span.act > least]
             spans.append(_Span(act))
             self._last[warp] = act
-        span = spans[-1]
-        span.accesses.append(access)
-        if access.does == "store":
-            span.stored |= access.bytes.flags << access.bytes.start
-        else:
-            span.loaded |= access.bytes.flags << access.bytes.start
+        spans[-1].add(access)
 
     def _found(self, other: int, span: _Span, warp: int, access: GenericAccess, met: int) -> None:
         for before in span.accesses:

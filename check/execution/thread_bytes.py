@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..memory.byte_regions import ByteRegion
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers
-from .access_records import AccessedBytes
+from .access_records import AccessedBytes, accessed
 
 __all__ = ["WarpBytes", "accessed_bytes", "thread_bytes"]
 
@@ -68,7 +68,7 @@ def accessed_bytes(
         (
             warp,
             ByteRegion("shared", start + offset, last + offset + width),
-            AccessedBytes(start + offset, flags),
+            accessed(start + offset, flags),
         )
         for warp, start, last, flags in thread_bytes(base, threads, width, rows)
         if start + offset >= 0 and last + offset < _ADDRESSES

@@ -20,7 +20,7 @@ from .walk_steps import RANK, SIZE, WalkStep, WalkSteps
 
 __all__ = ["Registers"]
 
-_MOST_OF_STEP = 1 << 6  # results of one statement that are remembered
+_MOST_COMPUTED = 1 << 13  # results that are remembered, by statement
 _MOST_RESULTS = 1 << 11  # that are remembered: of a block of 1024 threads, each takes 16 KiB
 
 
@@ -160,6 +160,7 @@ class Registers:
     def compute(self, steps: Iterable[WalkStep]) -> None:
         """Write the results of statements with a `target` in all threads, as most statements do."""
         assumed, chosen, remote, numbers = self.assumed, self.chosen, self.remote, self.numbers
+        computed = self.steps.computed
         for step in steps:
             register, read = step.target, step.read
             assert register is not None
@@ -169,9 +170,8 @@ class Registers:
                 assumed.discard(register)
             if chosen or (remote and not remote.keys().isdisjoint(read)):
                 self._follow(step, True)
-            held = step.held(numbers)
-            known = step.results
-            numbers[register] = known[held] if held in known else self._found(step, held)
+            key = step, step.held(numbers)
+            numbers[register] = computed[key] if key in computed else self._found(key)
 
     def _follow(self, step: WalkStep, surely: bool) -> None:
         """Remember which results follow from a choice, or from an address in another block."""
@@ -264,17 +264,18 @@ class Registers:
 
     def _computed(self, step: WalkStep) -> Numbers:
         """The result of a rule."""
-        held = step.held(self.numbers)
-        return step.results[held] if held in step.results else self._found(step, held)
+        key = step, step.held(self.numbers)
+        return self.steps.computed[key] if key in self.steps.computed else self._found(key)
 
-    def _found(self, step: WalkStep, held: Any) -> Numbers:
+    def _found(self, key: tuple[WalkStep, Any]) -> Numbers:
         """The result of a rule, by what its sources hold. It is remembered: loops and other executions of a
         function come to most statements with the same numbers.
         """
-        if len(step.results) >= _MOST_OF_STEP:
-            step.results.clear()
+        computed, (step, held) = self.steps.computed, key
+        if len(computed) >= _MOST_COMPUTED:
+            computed.clear()
         values = list(held) if len(step.sources) != 1 else [held]
-        found = step.results[held] = self._evaluated(step, values)
+        found = computed[key] = self._evaluated(step, values)
         return found
 
     def _evaluated(self, step: WalkStep, values: list[Numbers]) -> Numbers:

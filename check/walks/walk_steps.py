@@ -6,7 +6,7 @@ All walks and executions of a function share them, and where they lay its variab
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from operator import itemgetter
@@ -61,7 +61,7 @@ class WalkStep:
     or `unknown`. `rule` computes it; `target` is the register that it writes, if no other is written.
     `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
     sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
-    memory. `held` takes the sources out of what registers hold; `results` are those of the rule, by them.
+    memory. `held` takes the sources out of what registers hold.
     """
 
     position: int
@@ -82,7 +82,6 @@ class WalkStep:
     maps: bool
     rereads: bool
     held: Callable[[Mapping[int | str, Numbers]], Any]
-    results: dict[object, Numbers] = field(default_factory=dict)
 
     def computed(self, values: Sequence[int | None]) -> int | None:
         """The result where its sources hold these; None if one is not known, or no rule has a result."""
@@ -126,6 +125,7 @@ class WalkSteps:
         self.unsized: set[str] = set()
         self.inverted: dict[int, bool] = {}  # by wait that was asked for
         self.results: dict[tuple[object, ...], Numbers] = {}  # by operation and sources, of many threads
+        self.computed: dict[tuple[WalkStep, object], Numbers] = {}  # by step, and by what its sources held
         self.sources: dict[tuple[str, int], int | str] = {}  # by operand and scope, those that were asked for
         self.made_from = _MadeFrom(code)
         self._steps: list[WalkStep | None] = [None] * len(code)
