@@ -50,7 +50,6 @@ class ByteIndex(Generic[Key]):
         found: dict[int, Key] = {}  # by place in the order
         for unit in range(first, last + 1):
             here = self._units.get(unit)
-            for key, (number, start, end) in here.items() if here else ():
-                if start < high and low < end:
-                    found[number] = key
+            if here:
+                found.update({n: k for k, (n, start, end) in here.items() if start < high and low < end})
         return [found[number] for number in sorted(found)]

@@ -83,7 +83,7 @@ def merged(parts: Sequence[ThreadGroup], join: Join) -> ThreadGroup:
         here = math.flags(part.threads)
         for name in join.written:
             mine, other = numbers.get(name), others.get(name)
-            if mine != other:
+            if mine is not other and mine != other:
                 numbers[name] = math.chosen(here, other, mine)
         registers.assumed |= part.registers.assumed
         registers.remote |= part.registers.remote

@@ -14,6 +14,7 @@ __all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at", "some
 _BYTES = FIELD // 8
 _WORDS = FIELD // WORD
 _LOW = (1 << WORD) - 1
+_ONES = (1 << FIELD) - 1
 
 
 class LaneNumbers:
@@ -21,7 +22,7 @@ class LaneNumbers:
     number is not known. Equal ones have the same numbers; the hash of so large a number is computed once.
     """
 
-    __slots__ = ("_hash", "_parts", "_values", "count", "packed", "unknown")
+    __slots__ = ("_hash", "_parts", "_true", "_values", "count", "packed", "unknown")
 
     def __init__(self, packed: int, unknown: int, count: int) -> None:
         self.packed = packed
@@ -30,6 +31,7 @@ class LaneNumbers:
         self._hash: int | None = None
         self._values: tuple[int | None, ...] | None = None
         self._parts: dict[tuple[int, ...], Mapping[int | None, Threads]] | None = None
+        self._true: tuple[int, int] | None = None
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -55,6 +57,14 @@ class LaneNumbers:
                     None if flag else value for value, flag in zip(self._values, flags, strict=True)
                 )
         return self._values
+
+    @property
+    def true_fields(self) -> tuple[int, int]:
+        """Of a flag: a bit, and all bits, of the field of each thread where it is 1."""
+        if self._true is None:
+            where = self.packed & packed_words(self.count).ones
+            self._true = where, where * _ONES
+        return self._true
 
     def at(self, lane: int) -> int | None:
         """The number of one thread."""
@@ -97,7 +107,6 @@ class LaneMath:
     def __init__(self, count: int) -> None:
         self.count = count
         self.words = packed_words(count)
-        self._field = (1 << FIELD) - 1
         self._last = FIELD * (count - 1)  # the place of the last thread's number
         self._flags: dict[tuple[int, ...], LaneNumbers] = {}
 
@@ -125,7 +134,7 @@ class LaneMath:
     def made(self, packed: int, unknown: int = 0) -> Numbers:
         """Packed numbers; one number where all are the same."""
         if not unknown:
-            first = packed & self._field
+            first = packed & _ONES
             if first == packed >> self._last and first * self.words.ones == packed:
                 return first
         elif unknown == self.words.ones:
@@ -189,8 +198,7 @@ class LaneMath:
         """The new numbers where a flag is 1, the old ones where it is 0; unknown where it is unknown."""
         if not isinstance(flag, LaneNumbers):
             return None if flag is None else new if flag & 1 else old
-        where = flag.packed & self.words.ones
-        mask = where * self._field
+        where, mask = flag.true_fields
         first, second = self.packed(new or 0), self.packed(old or 0)
         packed = second ^ (first ^ second) & mask
         unknown, others = self._unknown(new), self._unknown(old)

@@ -170,6 +170,9 @@ class Registers:
                 assumed.discard(register)
             if chosen or (remote and not remote.keys().isdisjoint(read)):
                 self._follow(step, True)
+            if step.rule is None:
+                numbers[register] = None
+                continue
             key = step, step.held(numbers)
             numbers[register] = computed[key] if key in computed else self._found(key)
 

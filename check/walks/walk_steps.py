@@ -58,7 +58,8 @@ class WalkStep:
     result: how its value is found: `parameter` (the number that `sources` holds, or the bytes of a size and
     the names of sizes), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
-    or `unknown`. `rule` computes it; `target` is the register that it writes, if no other is written.
+    or `unknown`. `rule` computes it, where it is known how; `target` is the register that gets what is
+    computed, if no other is written.
     `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
     sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
     memory. `held` takes the sources out of what registers hold.
@@ -214,7 +215,7 @@ class WalkSteps:
             sources,
             negates,
             rule,
-            statement.writes[0] if rule is not None and len(statement.writes) == 1 else None,
+            statement.writes[0] if result == "computed" and len(statement.writes) == 1 else None,
             words[0] not in DECIDED,
             statement.does == "load" or not self._assumed.isdisjoint(statement.operands),
             statement.does == "map-address",
