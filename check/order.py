@@ -77,7 +77,7 @@ def check_order(
         from .walks.kernel_walks import KernelWalks
 
         walked = KernelWalks(module, whole, flow)
-        barriers = {statement.barrier_name for statement in whole if statement.does == "meet"}
+        barriers = {whole[index].barrier_name for index in whole.doing("meet")}
         phased = any(
             statement.operation.has_phases(len(statement.operands)) or _names_mbarrier(statement)
             for statement in whole

@@ -71,7 +71,7 @@ def right_size(
 
 def named_sizes(plan: WalkPlan) -> list[int]:
     """Numbers of threads that barriers are for: of their own, or of one in every warp; the largest first."""
-    whole = WARPGROUP if any(statement.does == "multiply" for statement in plan.code) else WARP
+    whole = WARPGROUP if plan.code.doing("multiply") else WARP
     found = {times * count for count in _counts(plan) for times in (1, WARP)}
     return sorted((count for count in found if count and count % whole == 0), reverse=True)
 

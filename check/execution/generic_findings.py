@@ -123,7 +123,7 @@ class GenericFindings:
     def _settled_by_groups(self) -> frozenset[GenericRace]:
         """The races that are none where the wait of one warp for a product covers those of its warpgroup."""
         open_ = {key: race for key, race in self._races.items() if race.what == _UNORDERED}
-        if not open_ or not any(one.does == "multiply" for one in self.plan.code):
+        if not open_ or not self.plan.code.doing("multiply"):
             return frozenset()
         settled = frozenset(open_.values())
         for shape in _blocks(self.plan):
@@ -159,7 +159,7 @@ def _blocks(plan: WalkPlan) -> Iterable[tuple[int, int, int]]:
     those that blocks with a warpgroup, or with a barrier for several warps, may have.
     """
     function = plan.function
-    least = WARPGROUP if any(one.does == "multiply" for one in plan.code) else 2 * WARP
+    least = WARPGROUP if plan.code.doing("multiply") else 2 * WARP
     if function.threads is not None:
         most = size_of(function.threads)
         return (function.threads,) if (0 if loads_together(plan) else WARP) < most <= LARGEST_BLOCK else ()
@@ -170,8 +170,8 @@ def _blocks(plan: WalkPlan) -> Iterable[tuple[int, int, int]]:
 
 def _has_warps(plan: WalkPlan) -> bool:
     """Whether a block surely has several warps: it has a warpgroup, or a barrier for more than one."""
-    meets = any(one.does == "meet" and one.operation.action.barrier == "named" for one in plan.code)
-    return meets or any(one.does == "multiply" for one in plan.code)
+    meets = any(one.does == "meet" and one.action.barrier == "named" for one in plan.code.used)
+    return meets or bool(plan.code.doing("multiply"))
 
 
 def _of_several_warps(plan: WalkPlan, races: dict[_Key, GenericRace]) -> dict[_Key, GenericRace]:
@@ -180,7 +180,7 @@ def _of_several_warps(plan: WalkPlan, races: dict[_Key, GenericRace]) -> dict[_K
     """
     found = _execute(plan, (WARP, 1, 1), AssumedSizes(_SIZE), _ROUNDS)
     acts = _acts_of(found)
-    updated = any(one.does == "update" and one.operation.space != "global" for one in plan.code)
+    updated = any(one.does == "update" and one.space != "global" for one in plan.code.used)
     if not found.followed or found.halted or found.skipped or found.doubtful:
         return {}
     if acts.scattered or updated or plan.mapped:

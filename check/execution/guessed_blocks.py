@@ -31,7 +31,7 @@ def guessed_findings(
     found: tuple[Finding, ...] = ()
     open_ones: tuple[Finding, ...] = ()
     most = 0  # blocks of the function that some number of threads comes to
-    least = WARPGROUP if any(statement.does == "multiply" for statement in code) else WARP
+    least = WARPGROUP if code.doing("multiply") else WARP
     for shape in usual_shapes(walked.plan):
         if size_of(shape) < least:
             continue

@@ -240,8 +240,7 @@ class PhaseFindings:
     @property
     def multiplies(self) -> bool:
         """Whether an execution came to every product."""
-        products = (i for i in range(len(self.code)) if self.code.operation(i).does == "multiply")
-        return self.executed >= set(map(self.flow.block_of, products))
+        return self.executed >= set(map(self.flow.block_of, self.code.doing("multiply")))
 
     @cached_property
     def _initialises(self) -> bool:
@@ -253,20 +252,21 @@ class PhaseFindings:
 
     def _has_phases(self) -> bool:
         """Whether threads wait for phases of mbarriers, or meet at barriers that others may pass by."""
-        return any(statement.operation.has_phases(len(statement.operands)) for statement in self.code)
+        waits = (self.code[index] for index in self.code.doing("await", "arrive", "meet"))
+        return any(statement.operation.has_phases(len(statement.operands)) for statement in waits)
 
     def _in_cluster(self) -> bool:
         """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""
-        for statement in self.code:
-            operation = statement.operation
-            if operation.does == "map-address" and not self._maps_own(statement):
-                return True
-            if any("multicast" in word for word in operation.words):
-                return True
-            arrives = operation.does == "arrive" and operation.action.barrier == "object"
-            if arrives and operation.names_cluster and not self._arrives_here(statement):
-                return True
-        return False
+        if any("multicast" in word for operation in self.code.used for word in operation.words):
+            return True
+        if not all(self._maps_own(self.code[index]) for index in self.code.doing("map-address")):
+            return True
+        arrivals = (self.code[index] for index in self.code.doing("arrive"))
+        return not all(
+            self._arrives_here(statement)
+            for statement in arrivals
+            if statement.operation.action.barrier == "object" and statement.operation.names_cluster
+        )
 
     def _maps_own(self, statement: DecodedStatement) -> bool:
         """Whether an address is mapped into the block that executes the statement."""
@@ -301,7 +301,7 @@ class PhaseFindings:
 
     def _reaches_all(self) -> bool:
         """Whether the block sends to several blocks of the cluster, and not to a leader only."""
-        maps = [statement for statement in self.code if statement.operation.does == "map-address"]
+        maps = [self.code[index] for index in self.code.doing("map-address")]
         ranks = {number_of(statement.operands[-1]) for statement in maps} - {None}
         named = {name for one in maps for name in self.code.unique(one.operands[-1:], one.scope)}
         return len(ranks) > 1 or not named.isdisjoint(self.walked.plan.differing)
@@ -360,7 +360,7 @@ class PhaseFindings:
         told = {race.second for race in self.races}
         yield from (self._reports.short(one) for one in self.short.values() if one.product not in told)
         is_open = all(race.is_open for race in self.races)
-        if is_open and not self.stuck and any(one.does == "await" for one in self.code):
+        if is_open and not self.stuck and self.code.doing("await"):
             yield from (self._reports.drift(one) for one in self.drifts.values())
         yield from map(self._reports.wrong_count, self.wrong_counts.values())
         yield from (self._reports.unlike(*ends, one) for ends, one in self.unlike.items())

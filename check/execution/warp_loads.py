@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ptx.decode import DecodedStatement
+from ..ptx.operation import Operation
 from ..values.block_threads import by_warp
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import WalkStep
@@ -22,12 +23,11 @@ _ORDERS = frozenset(("meet", "await"))
 
 def loads_together(plan: WalkPlan) -> bool:
     """Whether a function stores into shared memory, and loads there by instructions of whole warps."""
-    does = {one.does for one in plan.code if one.operation.space == "shared"}
-    return "store" in does and any(map(_is_together, plan.code))
+    used = plan.code.used
+    return any(one.does == "store" and one.space == "shared" for one in used) and any(map(_is_together, used))
 
 
-def _is_together(statement: DecodedStatement) -> bool:
-    operation = statement.operation
+def _is_together(operation: Operation) -> bool:
     return operation.does == "load" and operation.space == "shared" and "sync" in operation.words
 
 
@@ -49,7 +49,7 @@ class WarpLoads:
         stored = self._stored[warp]
         if access.does == "store":
             stored[access.statement] = access
-        elif stored and _is_together(statement):
+        elif stored and _is_together(statement.operation):
             for before in stored.values():
                 pair = before.statement, access.statement
                 region = both_access(before, access) if pair not in self.races else None

@@ -39,7 +39,7 @@ class ProxyPaths:
         self.dataflow = dataflow
         self.events: dict[int, MemoryEvent] = {event.statement: event for event in events}
         self.calls: dict[int, str] = {}
-        for index in range(len(code)):
+        for index in code.doing("call", "proxy-fence", "meet", "await"):
             operation = code.operation(index)
             if operation.does == "call":
                 self.calls[index] = call_of(code.function.statements[index]).name or "a computed function"

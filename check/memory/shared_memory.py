@@ -135,9 +135,8 @@ def stores(code: DecodedFunction, values: RegisterIntervals) -> Iterator[MemoryE
 def _events(
     code: DecodedFunction, values: RegisterIntervals, makers: Mapping[str, _Maker]
 ) -> Iterator[MemoryEvent]:
-    for index in range(len(code)):
-        make = makers.get(code.operation(index).does)
-        event = make(index, code[index], values) if make is not None else None
+    for index in code.doing(*makers):
+        event = makers[code.operation(index).does](index, code[index], values)
         if event is not None:
             yield event
 

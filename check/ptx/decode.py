@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -229,6 +229,20 @@ class DecodedFunction:
     def used(self) -> tuple[Operation, ...]:
         """The operations of all statements, each once."""
         return tuple(dict.fromkeys(self._opcodes))
+
+    def doing(self, *actions: str) -> list[int]:
+        """The statements with some actions, in the order of the text."""
+        found = [index for action in set(actions) for index in self._by_action.get(action, ())]
+        if len(actions) > 1:
+            found.sort()
+        return found
+
+    @cached_property
+    def _by_action(self) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for index, operation in enumerate(self._opcodes):
+            found[operation.does].append(index)
+        return found
 
     def _decode(self, index: int) -> DecodedStatement:
         statement, operation = self.function.statements[index], self._opcodes[index]

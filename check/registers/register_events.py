@@ -108,7 +108,7 @@ class FunctionEvents:
 
     def __init__(self, code: DecodedFunction) -> None:
         self.code = code
-        self.mmas = [i for i in range(len(code)) if code.operation(i).does == "multiply"]
+        self.mmas = code.doing("multiply")
 
     @cached_property
     def _vectors(self) -> dict[int, tuple[tuple[str, ...], tuple[str, ...] | None]]:
@@ -217,7 +217,7 @@ class FunctionEvents:
     @cached_property
     def _cuts(self) -> list[int]:
         """Statements that a move cannot be moved back across: fences and branches."""
-        return [i for i in range(len(self.code)) if self.code.operation(i).does in _CUTS]
+        return self.code.doing(*_CUTS)
 
     def _settled(self, index: int, register: str) -> bool:
         """Whether only moves wrote a register since the last wgmma.fence (or branch) before a statement."""

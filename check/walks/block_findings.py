@@ -57,7 +57,7 @@ _SAYS: Mapping[str, str] = {
 def block_findings(walked: KernelWalks) -> Iterator[Finding]:
     """The accesses of a block's threads that nothing orders, where the function copies."""
     module, code, flow = walked.module, walked.code, walked.flow
-    if not any(code.operation(index).does in _COPIES for index in range(len(code))):
+    if not code.doing(*_COPIES):
         return
     plan = walked.reading_plan
     if not _can_race(plan):

@@ -232,7 +232,7 @@ class BlockWalk:
     def _calls(self) -> frozenset[int]:
         """The blocks with calls."""
         flow, code = self.plan.flow, self.plan.code
-        return frozenset(flow.block_of(i) for i in range(len(code)) if code.operation(i).does == "call")
+        return frozenset(flow.block_of(i) for i in code.doing("call"))
 
     # Statements
 

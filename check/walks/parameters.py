@@ -67,7 +67,8 @@ class ParameterNumbers:
 
     @cached_property
     def _loads(self) -> list[DecodedStatement]:
-        return [one for one in self._code if one.does == "load" and one.operation.space == "param"]
+        loads = (self._code[index] for index in self._code.doing("load"))
+        return [one for one in loads if one.operation.space == "param"]
 
     @cached_property
     def _pointers(self) -> frozenset[tuple[str, int]]:

@@ -35,9 +35,8 @@ _WRITES = frozenset(("store", "update", "bulk-copy"))
 def stages_are_written(code: DecodedFunction) -> bool:
     """Whether anything writes a stage; if not, no walk meets what a product reads."""
     return any(
-        operation.does == "copy"
-        or (operation.does in _WRITES and (fills_shared(code[index]) or stores_shared(code[index])))
-        for index, operation in enumerate(map(code.operation, range(len(code))))
+        code.operation(index).does == "copy" or fills_shared(code[index]) or stores_shared(code[index])
+        for index in code.doing("copy", *_WRITES)
     )
 
 
@@ -45,9 +44,9 @@ def stages_are_stored(code: DecodedFunction) -> bool:
     """Whether only walks know all about the stages: they follow cp.async up to any later write, and ask for a
     proxy fence between a store and a bulk copy.
     """
-    if any(code.operation(index).does == "copy" for index in range(len(code))):
+    if code.doing("copy"):
         return True
-    statements = [code[index] for index in range(len(code)) if code.operation(index).does in _WRITES]
+    statements = [code[index] for index in code.doing(*_WRITES)]
     return any(map(fills_shared, statements)) and any(
         stores_shared(statement) for statement in statements if statement.does != "bulk-copy"
     )

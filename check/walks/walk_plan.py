@@ -97,9 +97,9 @@ class WalkPlan:
         waiting: list[str] = []
         for index in statements:
             waiting += self._named(self.code[index])
-        for statement in self.code:
-            orders = statement.does in _GUARDED or statement.does in _SIGNALS or statement.does == "bulk-copy"
-            if statement.guard and orders:
+        for index in self.code.doing(*_GUARDED, *_SIGNALS, "bulk-copy"):
+            statement = self.code[index]
+            if statement.guard:
                 guard = self.code.unique((statement.guard,), statement.scope)
                 waiting += (register for register in guard if register in self.differing)
             if statement.does == "bulk-copy" and statement.address is not None and statement.address.base:
@@ -128,10 +128,9 @@ class WalkPlan:
         """The loads of words from global memory by which threads do not meet."""
         return frozenset(
             index
-            for index, statement in enumerate(self.code)
-            if statement.does == "load"
-            and statement.operation.space == "global"
-            and _STRONG.isdisjoint(statement.operation.words)
+            for index in self.code.doing("load")
+            for operation in (self.code.operation(index),)
+            if operation.space == "global" and _STRONG.isdisjoint(operation.words)
         )
 
     def is_given(self, predicate: str) -> bool:
@@ -174,7 +173,8 @@ class WalkPlan:
     def _slice(self) -> set[str]:
         """The registers that addresses, descriptors and branches depend on."""
         waiting: list[str] = []
-        for index, statement in enumerate(self.code):
+        for index in self.code.doing(*_GUARDED, *COUNTED, "load"):
+            statement = self.code[index]
             if statement.does in _GUARDED and statement.guard:
                 waiting += self.code.unique((statement.guard,), statement.scope)
             elif statement.does in COUNTED or (statement.does == "load" and self.reads):
@@ -193,8 +193,9 @@ class WalkPlan:
         wanted = self.closed(waiting)
         if self._rereads(wanted) and not (self.reads and self._stores_anywhere):
             self.reread = True
-            words = (s for s in self.code if s.does in _WORDS and s.operation.space == "shared")
-            wanted = self.closed([*wanted, *(name for s in words for name in s.reads)])
+            words = (self.code[index] for index in self.code.doing(*_WORDS))
+            shared = (statement for statement in words if statement.operation.space == "shared")
+            wanted = self.closed([*wanted, *(name for statement in shared for name in statement.reads)])
         return wanted
 
     def _is_shared(self, statement: DecodedStatement) -> bool:
@@ -211,21 +212,22 @@ class WalkPlan:
     @cached_property
     def mapped(self) -> set[str]:
         """The registers with addresses in other blocks of the cluster."""
-        maps = [statement for statement in self.code if statement.does == "map-address"]
-        return self._made_of(name for statement in maps for name in statement.writes)
+        return self._made_of(
+            name for index in self.code.doing("map-address") for name in self.code[index].writes
+        )
 
     def _rereads(self, wanted: set[str]) -> bool:
         """Whether wanted numbers are read from shared memory."""
         return any(
-            not wanted.isdisjoint(statement.writes) and self.steps.step(index).rereads
-            for index, statement in enumerate(self.code)
-            if statement.does == "load"
+            not wanted.isdisjoint(self.code[index].writes) and self.steps.step(index).rereads
+            for index in self.code.doing("load")
         )
 
     @cached_property
     def _stores_anywhere(self) -> bool:
         """Whether threads write where the PTX does not say whether it is shared memory."""
-        return any(s.does in ("store", "update") and s.operation.space == "generic" for s in self.code)
+        stores = map(self.code.operation, self.code.doing("store", "update"))
+        return any(operation.space == "generic" for operation in stores)
 
     def closed(self, registers: Iterable[str]) -> set[str]:
         """Some registers, and all that their values are computed from."""
@@ -321,10 +323,10 @@ class WalkPlan:
         """
         meeting = (
             index
-            for index, statement in enumerate(self.code)
-            if statement.operation.space in ("shared", "generic")
-            if statement.does == "update"
-            or (statement.does == "load" and not _STRONG.isdisjoint(statement.operation.words))
+            for index in self.code.doing("update", "load")
+            for operation in (self.code.operation(index),)
+            if operation.space in ("shared", "generic")
+            if operation.does == "update" or not _STRONG.isdisjoint(operation.words)
         )
         return any(self._goes_on(index) for index in meeting)
 
@@ -366,7 +368,7 @@ class WalkPlan:
     @cached_property
     def _polling(self) -> frozenset[int]:
         """The statements that read what other threads may write: atomics, and strong loads."""
-        operations = ((index, self.code.operation(index)) for index in range(len(self.code)))
+        operations = ((index, self.code.operation(index)) for index in self.code.doing("update", "load"))
         return frozenset(
             index
             for index, operation in operations

@@ -338,7 +338,7 @@ class WalkSteps:
     @cached_property
     def calling(self) -> frozenset[int]:
         """The blocks that call a function whose body stands in the file, or one that is not known."""
-        found = (i for i in range(len(self.code)) if self.code.operation(i).does == "call")
+        found = self.code.doing("call")
         return frozenset(self.flow.block_of(i) for i in found if _HARMLESS.isdisjoint(self.code[i].operands))
 
     def is_heeded(self, index: int) -> bool:
