@@ -12,7 +12,7 @@ the same. It is read here until the other block is known to have waited for it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..memory.byte_regions import ByteRegion
@@ -112,8 +112,8 @@ class CopyActs(GenericActs):
         self._drains: list[list[TimedWrite]] = [[] for _ in range(self.count)]  # by warp, not committed
         self._drain_groups: list[deque[list[TimedWrite]]] = [deque() for _ in range(self.count)]
 
-    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
-        """Do a statement in some threads of a group; yields what they wait for."""
+    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
+        """Do a statement in some threads of a group; what they wait for, if they do not go on at once."""
         statement = step.statement
         match statement.does:
             case "copy":
@@ -135,9 +135,10 @@ class CopyActs(GenericActs):
                 self._forget_fenced()
                 for warp in by_warp(threads):
                     self._fence(warp)
-                yield from super().act(group, step, threads)
+                return super().act(group, step, threads)
             case _:
-                yield from super().act(group, step, threads)
+                return super().act(group, step, threads)
+        return ()
 
     def _start(
         self,

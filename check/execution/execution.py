@@ -431,7 +431,7 @@ class Execution:
     def _join(self, group: ThreadGroup, number: int, parts: int) -> Join:
         """Where the parts of a group that splits in a block meet again."""
         around = next((join for join in reversed(group.joins) if not join.abandoned), None)
-        written = self.plan.written_in(number) | self.plan.written_between(number)
+        written = self.plan.written_before_join(number)
         join = Join(self.plan.flow.post_dominator.get(number), parts, written, around)
         self._joins.append(join)
         return join

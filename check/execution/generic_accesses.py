@@ -95,15 +95,16 @@ class GenericActs(WarpActs):
         self.scattered = False  # some bytes were written of which it is not known where they lie
         self._peers = PeerAccesses(self.warps, self._found_elsewhere) if maps else None
 
-    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
-        """Do a statement in some threads of a group; yields what they wait for."""
+    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
+        """Do a statement in some threads of a group; what they wait for, if they do not go on at once."""
         if step.statement.does in _ACCESSES:
             self._access(group, step, threads)
         elif step.statement.does in PRODUCTS and self._products is not None:
-            yield from self._products.act(step, threads)
+            return self._products.act(step, threads)
         elif step.statement.does not in self.skips:
             self.within.order(step, threads)
-            yield from super().act(group, step, threads)
+            return super().act(group, step, threads)
+        return ()
 
     def _access(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         statement = step.statement

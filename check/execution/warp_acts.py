@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...spec.lazy_dataclass import dataclass
 from ..memory.matrices import descriptor_texts, rows_at
@@ -79,8 +79,8 @@ class WarpActs(BarrierActs):
                 found[product] = Short(product, expected, read)
         return found
 
-    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
-        """Do a statement in some threads of a group; yields what they wait for."""
+    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
+        """Do a statement in some threads of a group; what they wait for, if they do not go on at once."""
         statement = step.statement
         match statement.does:
             case "multiply":
@@ -90,15 +90,15 @@ class WarpActs(BarrierActs):
             case "store" | "update" | "copy":
                 self._write(group, step, threads)
             case "bulk-copy" if fills_shared(statement):
-                for value, some in self._barriers(group, step, threads):
-                    yield from self._bulk(group, step, value, some)
+                return self._fills(group, step, threads)
             case "bulk-copy" if sends_shared(statement):
-                yield from self._exchange(group, step, threads)
+                return self._exchange(group, step, threads)
             case "proxy-fence" if fences_shared(statement):
                 for warp, some in by_warp(threads).items():
                     self.accesses.fence(warp, lanes_of(some))
             case _:
-                yield from self.order(group, step, threads)
+                return self.order(group, step, threads)
+        return ()
 
     def _multiply(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         by_group: dict[int, list[int]] = {}
@@ -163,6 +163,11 @@ class WarpActs(BarrierActs):
                 self.accesses.write(made)
                 if copies:
                     warp.copies.append(made)
+
+    def _fills(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
+        """Bulk copies into shared memory."""
+        for value, some in self._barriers(group, step, threads):
+            yield from self._bulk(group, step, value, some)
 
     def _bulk(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]

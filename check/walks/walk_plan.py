@@ -88,6 +88,7 @@ class WalkPlan:
         self._by_actions: dict[frozenset[str], Mapping[int, Sequence[int]]] = {}
         self._worked: dict[tuple[int, int], int] = {}
         self._between: dict[int, frozenset[str]] = {}
+        self._before_join: dict[int, frozenset[str]] = {}
         self._written: dict[int, frozenset[str]] = {}
 
     def needed(self, statements: Iterable[int]) -> set[str]:
@@ -435,6 +436,13 @@ class WalkPlan:
             sides = self.flow.blocks[number].successors
             blocks = frozenset[int]().union(*(self.loops.blocks_of(side, number) for side in sides))
             found = self._between[number] = frozenset[str]().union(*map(self.written_in, blocks))
+        return found
+
+    def written_before_join(self, number: int) -> frozenset[str]:
+        """The same, and those that are written in the branch's own block."""
+        found = self._before_join.get(number)
+        if found is None:
+            found = self._before_join[number] = self.written_in(number) | self.written_between(number)
         return found
 
     def written_in(self, number: int) -> frozenset[str]:
