@@ -12,7 +12,7 @@ the same. It is read here until the other block is known to have waited for it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..memory.byte_regions import ByteRegion
@@ -78,8 +78,8 @@ class _GenericWrite:
 class _Fills(SharedAccesses):
     """Passes bulk copies into shared memory on; what products read is not judged."""
 
-    def __init__(self, clock_of: Callable[[int], Clock], told: Callable[[TimedWrite], None]) -> None:
-        super().__init__(clock_of)
+    def __init__(self, clocks: Sequence[Clock], told: Callable[[TimedWrite], None]) -> None:
+        super().__init__(clocks)
         self.told = told
 
     def write(self, write: TimedWrite) -> None:
@@ -101,11 +101,11 @@ class CopyActs(GenericActs):
         super().__init__(threads, maps, together)
         self.fills = fills
         self.fenced = fills or drains
-        self.accesses = _Fills(lambda warp: self.warps[warp].clock, self._fill)
+        self._clocks = [warp.clock for warp in self.warps]
+        self.accesses = _Fills(self._clocks, self._fill)
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each line that some of them access
-        self._clocks = [warp.clock for warp in self.warps]
         self._forgotten: list[AccessedBytes] = []  # of copies, that `_copied` still has
         self._unfenced: list[_GenericWrite] = []  # no proxy fence is behind them
         self._fenced: dict[tuple[int, int, AccessedBytes], _GenericWrite] = {}  # some warps may not know

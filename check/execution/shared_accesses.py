@@ -7,7 +7,7 @@ mbarrier's phase was waited for; cp.async writes until its own warp has waited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -111,13 +111,35 @@ class _Fence:
     complete: dict[int, int]
 
 
-class SharedAccesses:
-    """What is read and written, and the races among it."""
+@dataclass(eq=False, slots=True)
+class _Read:
+    """Some bytes that some warps read by a product, and the last time that they did."""
 
-    def __init__(self, clock_of: Callable[[int], Clock]) -> None:
-        self.clock_of = clock_of
-        self.reads: dict[tuple[int, ByteRegion, int], TimedRead] = {}
-        self.writes: dict[tuple[ByteRegion, int, int], TimedWrite] = {}
+    last: TimedRead
+
+
+@dataclass(eq=False, slots=True)
+class _Written:
+    """Some bytes that a statement writes (by a store: of one warp), and the last time that it did."""
+
+    last: TimedWrite
+
+    def is_again(self, write: TimedWrite) -> bool:
+        """Whether a write is of the same bytes by the same statement."""
+        last = self.last
+        return (
+            last.statement == write.statement
+            and last.region == write.region
+            and (write.kind != "store" or last.warp == write.warp)
+        )
+
+
+class SharedAccesses:
+    """What is read and written, and the races among it. `clocks`: those of the warps."""
+
+    def __init__(self, clocks: Sequence[Clock]) -> None:
+        self.clocks = clocks
+        self._reads: dict[tuple[int, ByteRegion, int], _Read] = {}  # by statement, bytes, and first warp
         self.races: dict[tuple[str, int, int], PhaseRace] = {}
         self.filled: dict[
             tuple[int, int], dict[ByteRegion, int]
@@ -125,15 +147,15 @@ class SharedAccesses:
         self.ordered: set[tuple[int, int]] = set()  # pairs of statements on the same bytes
         self._unfenced: dict[int, list[TimedWrite]] = {}  # by warp: its stores with no fence since
         self._fences: dict[int, list[_Fence]] = {}
-        self._at: dict[int, list[tuple[ByteRegion, int, int]]] = {}  # writes by their first byte
-        self._written: ByteIndex[tuple[ByteRegion, int, int]] = ByteIndex()
-        self._read: ByteIndex[tuple[int, ByteRegion, int]] = ByteIndex()
+        self._at: dict[int, list[_Written]] = {}  # writes by their first byte
+        self._written: ByteIndex[_Written] = ByteIndex()
+        self._read: ByteIndex[_Read] = ByteIndex()
         self._count = 0  # of writes
         self._is_filled = False  # by some bulk copy
 
     def fence(self, warp: int, lanes: int) -> None:
         """A proxy fence by lanes of a warp."""
-        clock = self.clock_of(warp)
+        clock = self.clocks[warp]
         clock.seen[warp] += 1
         left = []
         for write in self._unfenced.get(warp, ()):
@@ -151,18 +173,21 @@ class SharedAccesses:
         """A product reads a matrix."""
         if read.region.high > FAR or read.region.base is None:
             return
-        met = [self.writes[key] for key in self._written.meeting(read.region.low, read.region.high)]
+        met = [one.last for one in self._written.meeting(read.region.low, read.region.high)]
         if met:
             self._fills(met, read)
             self._hold(met, read)
         key = read.statement, read.region, min(read.began)
-        self.reads[key] = read
-        self._read.put(key, read.region)
+        known = self._reads.get(key)
+        if known is None:
+            known = self._reads[key] = _Read(read)
+            self._read.put(known, read.region)
+        known.last = read
 
     def _hold(self, met: Sequence[TimedWrite], read: TimedRead) -> None:
         """Hold a product against the writes of its bytes."""
-        clocks = {warp: self.clock_of(warp) for warp in read.began}
-        copied = max((write.order for write in met if write.kind == "bulk"), default=0)
+        clocks = {warp: self.clocks[warp] for warp in read.began}
+        copied = max([write.order for write in met if write.kind == "bulk"], default=0)
         readers = sum([1 << warp for warp in clocks])
         known: _Known | None = None
         for write in met:
@@ -247,12 +272,12 @@ class SharedAccesses:
 
     def write(self, write: TimedWrite) -> None:
         """A write begins."""
-        clock = self.clock_of(write.warp)
-        for key in self._read.meeting(write.region.low, write.region.high):
-            read = self.reads[key]
+        clock = self.clocks[write.warp]
+        for one in self._read.meeting(write.region.low, write.region.high):
+            read = one.last
             if not self._before_write(read, write, clock):
-                del self.reads[key]
-                self._read.drop(key, read.region)
+                del self._reads[read.statement, read.region, min(read.began)]
+                self._read.drop(one, read.region)
         self._is_filled |= write.kind == "bulk"
         if self._is_filled:
             self._hold_copies(write, clock)
@@ -264,8 +289,8 @@ class SharedAccesses:
 
     def _hold_copies(self, write: TimedWrite, clock: Clock) -> None:
         """Hold a write against the bulk copies before it, and a bulk copy against stores, too."""
-        met = self._written.meeting(write.region.low, write.region.high)
-        for other in map(self.writes.__getitem__, met):
+        for one in self._written.meeting(write.region.low, write.region.high):
+            other = one.last
             if other.complete(clock):
                 continue
             if other.kind == "bulk" and (write.kind != "bulk" or _surely_meet(other, write)):
@@ -299,30 +324,29 @@ class SharedAccesses:
         """Remember a write in the place of those whose bytes it overwrites."""
         at = write.region.low
         before = self._at.get(at, ())
-        key = write.region, write.warp if write.kind == "store" else -1, write.statement
-        if len(before) != 1 or before[0] != key:  # otherwise the same is written again
-            clock = self.clock_of(write.warp)
-            kept = [
-                other
-                for other in before
-                if other[0].high > write.region.high
-                or other[2] == write.statement
-                or self._may_come(other, clock)
-            ]
-            if len(kept) < len(before):
-                for other in before:
-                    if other not in kept:
-                        del self.writes[other]
-                        self._written.drop(other, other[0])
-            if key not in kept:
-                kept.append(key)
-                self._written.put(key, write.region)
-            self._at[at] = kept
-        self.writes[key] = write
-
-    def _may_come(self, key: tuple[ByteRegion, int, int], clock: Clock) -> bool:
-        """Whether a store may come after one by a warp with a clock: nothing orders it before that."""
-        return self.writes[key].kind == "store" and not self.writes[key].complete(clock)
+        if len(before) == 1 and before[0].is_again(write):
+            before[0].last = write
+            return
+        clock = self.clocks[write.warp]
+        kept = [
+            other
+            for other in before
+            if other.last.region.high > write.region.high
+            or other.last.statement == write.statement
+            or _may_come(other.last, clock)
+        ]
+        if len(kept) < len(before):
+            for other in before:
+                if other not in kept:
+                    self._written.drop(other, other.last.region)
+        for other in kept:
+            if other.is_again(write):
+                other.last = write
+                break
+        else:
+            kept.append(_Written(write))
+            self._written.put(kept[-1], write.region)
+        self._at[at] = kept
 
     def _found(
         self,
@@ -345,19 +369,24 @@ class SharedAccesses:
 
     def ended(self, reads: Iterable[TimedRead], warp: int) -> None:
         """A warp has waited for products."""
-        act = self.clock_of(warp).seen[warp]
+        act = self.clocks[warp].seen[warp]
         for read in reads:
             read.ended[warp] = act
 
     def landed(self, writes: Iterable[TimedWrite], warp: int) -> None:
         """A warp has waited for its copies."""
-        clock = self.clock_of(warp)
+        clock = self.clocks[warp]
         for write in writes:
             write.end = clock.seen[warp]
             self._unfenced.setdefault(warp, []).append(write)
 
     def __iter__(self) -> Iterator[PhaseRace]:
         return iter(self.races.values())
+
+
+def _may_come(write: TimedWrite, clock: Clock) -> bool:
+    """Whether a store may come after one by a warp with a clock: nothing orders it before that."""
+    return write.kind == "store" and not write.complete(clock)
 
 
 def _least(seen: Sequence[Sequence[int]]) -> Sequence[int]:
@@ -391,4 +420,11 @@ def _surely_meet(first: TimedWrite, second: TimedWrite) -> bool:
 
 def _reach(fences: Collection[tuple[int, int]], clocks: Mapping[int, Clock]) -> bool:
     """Whether each warp of a product is behind one of some fences, by their warps and acts."""
-    return all(any(clock.seen[warp] >= act for warp, act in fences) for clock in clocks.values())
+    for clock in clocks.values():
+        seen = clock.seen
+        for warp, act in fences:
+            if seen[warp] >= act:
+                break
+        else:
+            return False
+    return True

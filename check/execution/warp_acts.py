@@ -54,7 +54,7 @@ class WarpActs(BarrierActs):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self.accesses = SharedAccesses(lambda warp: self.warps[warp].clock)
+        self.accesses = SharedAccesses([warp.clock for warp in self.warps])
         self.receives = False  # copies between blocks were followed
         self.shares = False  # copies were executed that may bring other blocks more than was followed
 
