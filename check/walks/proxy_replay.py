@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import GRANULE, granules
 from ..memory.proxy_findings import Meeting, Suspicion
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
@@ -380,7 +381,9 @@ class _Replay:
                     if first > high or low > last or matrix in apart:
                         continue
                     if not matrix.isdisjoint(pending[store]):
-                        self._meet(suspicion, matrix, pending[store])
+                        steps = self.plan.steps
+                        regions = steps.granules_region(low, high), steps.granules_region(first, last)
+                        self._meet(suspicion, matrix, pending[store], regions)
                         break
                     apart.add(matrix)
 
@@ -391,13 +394,17 @@ class _Replay:
             self._spans[key] = min(granules), max(granules)
         return self._spans[key]
 
-    def _meet(self, suspicion: Suspicion, matrix: frozenset[int], wrote: _Granules) -> None:
+    def _meet(
+        self,
+        suspicion: Suspicion,
+        matrix: frozenset[int],
+        wrote: _Granules,
+        regions: tuple[ByteRegion, ByteRegion],
+    ) -> None:
         """Both touch the same bytes."""
         thread = self.threads[next(at for granule, at in wrote.items() if granule in matrix)]
         placed = not self.placed.isdisjoint((suspicion.store, suspicion.product))
-        self.meetings[suspicion] = Meeting(
-            thread, self.plan.steps.region(wrote), self.plan.steps.region(matrix), self.certain, placed
-        )
+        self.meetings[suspicion] = Meeting(thread, *regions, self.certain, placed)
         if self.certain:
             self.open.discard(suspicion)
 

@@ -310,7 +310,11 @@ class WalkSteps:
 
     def region(self, granules: Collection[int]) -> ByteRegion:
         """The bytes from the first granule to the end of the last, in the variable where they begin."""
-        return self.in_variable(ByteRegion("shared", min(granules) * GRANULE, (max(granules) + 1) * GRANULE))
+        return self.granules_region(min(granules), max(granules))
+
+    def granules_region(self, first: int, last: int) -> ByteRegion:
+        """The same, by these two granules."""
+        return self.in_variable(ByteRegion("shared", first * GRANULE, (last + 1) * GRANULE))
 
     def in_variable(self, region: ByteRegion) -> ByteRegion:
         """Bytes at addresses of the walk, as those of the variable where they begin."""
