@@ -7,7 +7,7 @@ threads have done, it learns from barriers; stage_protocol.py computes what each
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..memory.byte_regions import ByteRegion
@@ -67,15 +67,20 @@ class _Flying:
 
     def meets(self, region: ByteRegion) -> bool:
         """Whether it accesses some of the bytes; the regions of acts lie in one space."""
-        low, high = region.low, region.high
-        for other in self.regions:  # noqa: SIM110 (called too often for a generator)
-            if other.low < high and low < other.high:
-                return True
-        return False
+        return _meet(region, self.regions)
 
     def shared_with(self, region: ByteRegion) -> ByteRegion | None:
         """The first of its regions that another one meets."""
         return next((other for other in self.regions if region.meets(other)), None)
+
+
+def _meet(region: ByteRegion, others: Iterable[ByteRegion]) -> bool:
+    """Whether a region meets any of others, in one space."""
+    low, high = region.low, region.high
+    for other in others:  # noqa: SIM110 (called too often for a generator)
+        if other.low < high and low < other.high:
+            return True
+    return False
 
 
 class _Groups:
@@ -267,7 +272,7 @@ class _Thread:
                 continue  # others say when it is complete
             behind = one.barrier is None and one.loop >= 0 and one.loop not in act.loops
             filled = self.filled[one.statement] if behind else one.regions
-            later = one.met and any(stage.meets(other) for stage in stages for other in filled)
+            later = one.met and any(_meet(stage, filled) for stage in stages)
             if one.meets(region) or later:
                 between = self.copies.between(one)
                 yield Overlap("unlanded", one.statement, act.statement, region, between)
