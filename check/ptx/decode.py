@@ -7,11 +7,12 @@ says what they do. No analysis looks at the text of a statement again.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from math import prod
 
@@ -238,8 +239,8 @@ class DecodedFunction:
         return found
 
     @cached_property
-    def _by_action(self) -> Mapping[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
+    def _by_action(self) -> Mapping[str, array[int]]:
+        found: dict[str, array[int]] = defaultdict(partial(array, "L"))
         for index, operation in enumerate(self._opcodes):
             found[operation.does].append(index)
         return found
