@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from ...spec.lazy_dataclass import dataclass
 from ..memory.matrices import descriptor_texts, rows_at
@@ -45,6 +46,14 @@ class Uneven:
     statement: int
     expected: int
     row: int
+
+
+@lru_cache(maxsize=1 << 8)
+def _group_act(step: WalkStep) -> Act:
+    """The act of a statement about groups of products or copies, which asks no register."""
+    act = act_of(step.position, step.statement, lambda *_: None, ())
+    assert act is not None
+    return act
 
 
 class WarpActs(BarrierActs):
@@ -125,8 +134,7 @@ class WarpActs(BarrierActs):
         return act_of(step.position, step.statement, value_of, ())
 
     def _grouping(self, step: WalkStep, threads: tuple[int, ...]) -> None:
-        act = act_of(step.position, step.statement, lambda *_: None, ())
-        assert act is not None
+        act = _group_act(step)
         for number in by_warp(threads):
             warp = self.warps[number]
             if act.kind == "commit":

@@ -342,10 +342,9 @@ class Registers:
             return value
         if "idx" not in step.words or not isinstance(lane, int):
             return None
-        place = {thread: at for at, thread in enumerate(self.threads)}
         known = value.values if isinstance(value, LaneNumbers) else (value,)
-        sources = (place.get(thread - thread % WARP + lane % WARP) for thread in self.threads)
-        return self.math.joined(None if at is None else known[at] for at in sources)
+        places = _places(self.threads, lane % WARP)
+        return self.math.joined([None if at is None else known[at] for at in places])
 
 
 @lru_cache(maxsize=1 << 6)
@@ -355,6 +354,13 @@ def _own_numbers(
     """The special registers that tell threads apart, and what some threads read there."""
     math = lane_math(len(threads))
     return tuple((name, math.joined(numbers)) for name, numbers in own_numbers(shape, threads))
+
+
+@lru_cache(maxsize=1 << 6)
+def _places(threads: Sequence[int], lane: int) -> tuple[int | None, ...]:
+    """By thread: the place among the threads of the one with a number in its warp."""
+    place = {thread: at for at, thread in enumerate(threads)}
+    return tuple([place.get(thread - thread % WARP + lane) for thread in threads])
 
 
 @lru_cache(maxsize=1 << 6)
