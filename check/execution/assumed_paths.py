@@ -34,6 +34,7 @@ class AssumedPaths:
         self.plan = plan
         self._is_first = FIRST.isdisjoint(name for name, _ in sizes.others)
         self._placed: dict[str, bool] = {}
+        self._closes: dict[int, bool] = {}  # by block
         self.left: set[int] = set()
         self.passed_by: dict[str, set[int]] = {}
         self.decided_by: set[str] = set()
@@ -206,6 +207,11 @@ class AssumedPaths:
 
     def closes(self, number: int, block: Block) -> bool:
         """Whether a branch decides whether a loop goes on, or whether there is any work."""
+        if number not in self._closes:
+            self._closes[number] = self._is_closing(number, block)
+        return self._closes[number]
+
+    def _is_closing(self, number: int, block: Block) -> bool:
         for head in self.plan.loops.around.get(number, ()):
             body = self.plan.loops.blocks[head]
             if any(side not in body for side in block.successors):

@@ -132,6 +132,7 @@ class WalkSteps:
         self._steps: list[WalkStep | None] = [None] * len(code)
         self._located: dict[int, frozenset[str]] = {}
         self._heeded: dict[int, bool] = {}
+        self._conjuncts: dict[tuple[str, str], frozenset[str]] = {}
         self._unguarded: dict[int, frozenset[str]] = {}
         self._bases: dict[int, frozenset[int | str]] = {}
         self._place(module)
@@ -270,6 +271,9 @@ class WalkSteps:
         """Predicates, written once, that are true if another one is: those of which it is `and`. With `or`:
         those that are false if it is.
         """
+        known = self._conjuncts.get((predicate, word))
+        if known is not None:
+            return known
         found: set[str] = set()
         waiting = [predicate]
         while waiting:
@@ -281,7 +285,8 @@ class WalkSteps:
             step = self.step(definitions[0])
             if (step.words[0], step.words[-1]) == (word, "pred") and not (step.guard or step.negates):
                 waiting += (source for source in step.sources if isinstance(source, str))
-        return frozenset(found)
+        made = self._conjuncts[predicate, word] = frozenset(found)
+        return made
 
     def origin(self, text: str, scope: int) -> str | None:
         """The parameter or variable whose address an operand holds, if it was only moved there."""
