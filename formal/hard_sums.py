@@ -88,12 +88,9 @@ class HardSum:
         c = _encoded(self._addend, terms[1]) if self._addend else 0
         if len(pairs) < len(self.block.products) or c is None:
             return None
-        alone = (C if self._addend else ZERO,)
-        block = replace(self.block, addends=alone, products=tuple(range(len(pairs))))
-        definition = DotProduct(self.specification, replace(self.arithmetic, blocks=(block,)))
         a, b = ([ElementCode(pair[part]) for pair in pairs] for part in range(2))
-        (steps,) = definition.steps(a, b, c)
-        return self._lost(steps, self._exact(pairs) + self._value(block.types[0], c))
+        (steps,) = self._alone.steps(a, b, c)
+        return self._lost(steps, self._exact(pairs) + self._value(steps.block.types[0], c))
 
     def _lost(self, steps: BlockSteps, exact: Fraction) -> tuple[Fraction, ...]:
         """What a sum loses of the exact sum of its terms."""
@@ -140,6 +137,13 @@ class HardSum:
     def _forms(self) -> tuple[Format, ...]:
         """The formats of A and B."""
         return tuple(self.specification.formats[self.arithmetic.types[part]] for part in FACTORS)
+
+    @cached_property
+    def _alone(self) -> DotProduct:
+        """The block alone: it adds C in place of what other blocks sum up."""
+        addends = (C if self._addend else ZERO,)
+        block = replace(self.block, addends=addends, products=tuple(range(len(self.block.products))))
+        return DotProduct(self.specification, replace(self.arithmetic, blocks=(block,)))
 
     @property
     def _addend(self) -> Format | None:

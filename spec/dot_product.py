@@ -106,7 +106,8 @@ class DotProduct:
         scope |= constants_of(self.specification, element)
         scope |= {"code": given.code, "negated": int(given.negated)}
         self._all(block, scope, "element")
-        return {f"{part.lower()}_{name}": value for name, value in scope.items() if name not in known}
+        prefix = part.lower()
+        return {f"{prefix}_{name}": value for name, value in scope.items() if name not in known}
 
     def _all(self, block: SumBlock, scope: _Names, each: str) -> None:
         for stage in block.model.stages:

@@ -338,12 +338,11 @@ class Judge:
         except SyntaxFault as fault:
             column = len(statement.mnemonic) + fault.column
             return None, (Reason("syntax", f"column {column}: {fault}"),)
-        tried: list[tuple[Form, tuple[Reason, ...]]] = []
         for form in variant.forms:
-            faults = tuple(self._compare(variant, form, given, statement))
-            if not faults:
+            if next(self._compare(variant, form, given, statement), None) is None:
                 return form, ()
-            tried.append((form, faults))
+        # None takes them: which comes nearest takes all that is wrong with each.
+        tried = ((form, tuple(self._compare(variant, form, given, statement))) for form in variant.forms)
         return min(tried, key=lambda pair: _weight(pair[1]))
 
     def _compare(

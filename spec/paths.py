@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from .descriptor_rules import field_names, said_trees, values_of
 from .expressions import compiled, names
 from .maps import LayoutMap
 from .memory_records import Descriptor
 
-__all__ = ["path_of", "path_values"]
+__all__ = ["path_conditions", "path_of", "path_values"]
 
 
 def path_values(descriptors: Mapping[str, Descriptor]) -> dict[str, tuple[int, ...]]:
@@ -35,8 +35,18 @@ def path_values(descriptors: Mapping[str, Descriptor]) -> dict[str, tuple[int, .
 
 def path_of(layouts: Mapping[str, LayoutMap], part: str, known: Mapping[str, int]) -> list[str]:
     """The layouts that apply to a part, by id."""
-    given = tuple(known)
-    conditions = (
-        (name, layout.layout.when) for name, layout in layouts.items() if layout.layout.part == part
-    )
-    return [name for name, when in conditions if when and compiled(when.tree, given)(*known.values())]
+    values = known.values()
+    return [
+        name for name, applies in path_conditions(layouts, part, tuple(known)).items() if applies(*values)
+    ]
+
+
+def path_conditions(
+    layouts: Mapping[str, LayoutMap], part: str, known: tuple[str, ...]
+) -> dict[str, Callable[..., int]]:
+    """By id, whether a layout of a part applies, as a function of the values of some names."""
+    return {
+        name: compiled(layout.layout.when.tree, known)
+        for name, layout in layouts.items()
+        if layout.layout.part == part and layout.layout.when is not None
+    }

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from ...spec.expressions import Expression, names
 from ...spec.intervals import interval
 from ...spec.maps import LayoutMap, NoClosedForm
-from ...spec.paths import path_of, path_values
+from ...spec.paths import path_conditions, path_values
 from ...spec.specification import Specification
 from ...spec.variants import RowView
 from ..smt.bitvectors import BitVectors, conjunction, width_for
@@ -253,9 +253,10 @@ def _several_paths(specification: Specification, part: str) -> Iterator[str]:
         for name in names(layout.layout.when.tree)
     }
     values_of = {name: some for name, some in path_values(specification.descriptors).items() if name in used}
+    conditions = path_conditions(specification.layouts, part, tuple(values_of))
     applied: set[str] = set()
     for values in itertools.product(*values_of.values()):
-        found = path_of(specification.layouts, part, dict(zip(values_of, values, strict=True)))
+        found = [name for name, applies in conditions.items() if applies(*values)]
         applied.update(found)
         if len(found) > 1:
             said = ", ".join(f"{name} = {value}" for name, value in zip(values_of, values, strict=True))

@@ -68,25 +68,26 @@ def _faults(specification: Specification, family: Family) -> Iterator[str]:
 
 
 class _LegalSuggestions:
-    """Whether suggestions are legal: those of an instruction's variant are looked at once."""
+    """Whether suggestions are legal: each is looked at once."""
 
     def __init__(self, judge: Judge, forms: _WrittenForms) -> None:
         self.judge = judge
         self._forms = forms
-        self._known: dict[str, frozenset[str]] = {}
+        self._known: dict[str, bool] = {}
 
     def __call__(self, text: str) -> bool:
-        mnemonic, _, operands = text.removesuffix(";").partition(" ")
-        if mnemonic not in self._known:
-            self._known[mnemonic] = frozenset(self._operands(mnemonic))
-        return operands in self._known[mnemonic]
+        if text not in self._known:
+            self._known[text] = self._is_legal(*text.removesuffix(";").partition(" ")[::2])
+        return self._known[text]
 
-    def _operands(self, mnemonic: str) -> Iterator[str]:
-        """The operands, as a suggestion writes them, of every form of a mnemonic that is judged legal."""
+    def _is_legal(self, mnemonic: str, operands: str) -> bool:
+        """Whether some form of a mnemonic, whose operands a suggestion writes so, is judged legal."""
         variant = self.judge.variant_of(mnemonic)
-        for statement, operands in self._forms.of(variant) if variant is not None else ():
-            if self.judge.judge_statement(statement).verdict == LEGAL:
-                yield operands
+        return any(
+            self.judge.judge_statement(statement).verdict == LEGAL
+            for statement, written_so in (self._forms.of(variant) if variant is not None else ())
+            if written_so == operands
+        )
 
 
 class _WrittenForms:
