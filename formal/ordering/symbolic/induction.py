@@ -22,8 +22,8 @@ from functools import cached_property, partial
 from ....spec.ordering import Readings, ordering
 from ...smt.obligations import Model, Obligation, refuting
 from ...smt.terms import And, BoolVal, If, Implies, Not, Or, Term
-from ..programs import BulkCopy, BulkStore, CpAsync, Mma, ProxyFence, SharedRead, SharedWrite
-from .machine import OTHERS, STREAMS, THREAD, WARP, DelayedEffect, EffectName
+from ..programs import BulkCopy, CpAsync, Mma, ProxyFence, SharedWrite
+from .machine import OTHERS, STEPS_WITH, STREAMS, THREAD, WARP, DelayedEffect, EffectName
 from .program import SymbolicProgram
 from .questions import FIRST_STEPS, ModelFormulas, delayed_effects, memory_formulas, memory_readings
 
@@ -31,13 +31,6 @@ __all__ = ["ProofStage", "Stages", "staged_obligations"]
 
 _STREAM_NAMES = ("the warp", "the other warps", "the other thread")
 _NO, _YES = BoolVal(False), BoolVal(True)
-# By kind of effect: the steps that have such an effect on shared memory.
-_STEPS_WITH: dict[str, tuple[type, ...]] = {
-    "issue": (SharedRead, SharedWrite),
-    "store": (SharedWrite, CpAsync),
-    "landing": (SharedWrite, CpAsync),
-    "flight": (CpAsync, BulkCopy, BulkStore, Mma),
-}
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,7 @@ class Stages:
     def last(self, kind: type) -> ProofStage:
         """The models agree where the first step is of a kind."""
         models = self._models
-        effects = [name for name in self.effects if name[0] != "store" and kind in _STEPS_WITH[name[0]]]
+        effects = [name for name in self.effects if name[0] != "store" and kind in STEPS_WITH[name[0]]]
         assumed = [claim for k in range(1, self.length) for name in effects for claim in self._claim(name, k)]
         premises = models.wellformed, *models.no_earlier_hazard, self.program.is_a(0, kind)
         return ProofStage(premises, tuple(assumed), (models.hazard == models.overtaken,))
@@ -104,7 +97,7 @@ class Stages:
             found[WARP] = Or(found[WARP], warp, And(Or(others, thread), reached[0]))
             found[OTHERS] = Or(found[OTHERS], others, And(warp, one_warp[0]), And(thread, reached[0]))
             found[THREAD] = Or(found[THREAD], thread, And(warp, one_warp[1]), And(others, reached[1]))
-        has_effect = self.program.is_a(delayed.step, *_STEPS_WITH[delayed.kind])
+        has_effect = self.program.is_a(delayed.step, *STEPS_WITH[delayed.kind])
         return [Implies(has_effect, delayed.stopped[stream][k] == found[stream]) for stream in STREAMS]
 
     def _origins_at(self, delayed: DelayedEffect, c: int) -> Sequence[Term]:

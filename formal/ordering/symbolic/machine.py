@@ -34,6 +34,7 @@ from ..programs import (
     ProxyFence,
     RegisterRead,
     RegisterWrite,
+    SharedRead,
     SharedWrite,
     Wait,
     WgmmaFence,
@@ -43,6 +44,7 @@ from .program import SymbolicProgram, any_of
 __all__ = [
     "BUFFER_PARTS",
     "OTHERS",
+    "STEPS_WITH",
     "STREAMS",
     "THREAD",
     "WARP",
@@ -55,6 +57,13 @@ STREAMS = WARP, OTHERS, THREAD = 0, 1, 2
 # Who stores which half of a buffer: a warp its own part (0), the others theirs (1), the other thread both.
 BUFFER_PARTS = ((WARP, 0), (OTHERS, 1), (THREAD, 0), (THREAD, 1))
 EffectName = tuple[str, int, int]  # kind, stream, half of a buffer
+# By kind of effect: the steps that have such an effect on shared memory.
+STEPS_WITH: Mapping[str, tuple[type, ...]] = {
+    "issue": (SharedRead, SharedWrite),
+    "store": (SharedWrite, CpAsync),
+    "landing": (SharedWrite, CpAsync),
+    "flight": (CpAsync, BulkCopy, BulkStore, Mma),
+}
 _NO = BoolVal(False)
 # What an elected thread of the warpgroup does, and what is not kept of the other warps.
 _OF_ONE_WARP = (BulkCopy, BulkStore, BulkCommit, BulkWait, RegisterRead, RegisterWrite, WgmmaFence)

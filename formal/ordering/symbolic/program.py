@@ -74,15 +74,17 @@ def any_of(parts: Sequence[Term]) -> Term:
 
 
 class SymbolicProgram:
-    """The constants that spell a program of `length` steps.
+    """The constants that spell a program of `length` steps, whose first step is of the kind `first` if one is
+    given: what depends on that kind is then no formula, but true or false.
 
     `other`: the other thread executes the step, not the warpgroup. `register` is D of an mma, `buffer` its B;
     A is `a_register` if `a_in_register`, else `a_buffer`. `count` is the N of a wait. `shape`: whether N, K
     or the types of an mma are the other of two choices.
     """
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, first: type | None = None) -> None:
         self.length = length
+        self.first = first
         steps = range(length)
         self.kind = [BitVec(f"kind_{k}", 5) for k in steps]
         self.other = [Bool(f"other_{k}") for k in steps]
@@ -99,6 +101,8 @@ class SymbolicProgram:
 
     def is_a(self, k: int, *kinds: type) -> Term:
         """Step k is of one of the kinds."""
+        if k == 0 and self.first is not None:
+            return BoolVal(self.first in kinds)
         if (k, *kinds) not in self._is_a:
             self._is_a[k, *kinds] = any_of([self.kind[k] == _KINDS.index(kind) for kind in kinds])
         return self._is_a[k, *kinds]
@@ -189,10 +193,10 @@ class SymbolicProgram:
 
 
 def wellformed(s: SymbolicProgram) -> Term:
-    """Every step is an operation or empty, its thread and its registers are ones that it can have, and only
-    the last one can be the end.
+    """Every step is an operation or empty, its thread and its registers are ones that it can have, only the
+    last one can be the end, and the first one is of the kind that is given.
     """
-    parts = []
+    parts = [] if s.first is None else [s.kind[0] == _KINDS.index(s.first)]
     for k in range(s.length):
         parts.append(ULE(s.kind[k], len(_KINDS)))
         parts.append(Implies(s.other[k], Not(s.is_a(k, *_WARPGROUP_ONLY))))

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from ....spec.ordering import Readings, ordering
 from ....spec.switches import Conduct
 from ...smt.obligations import Model, Obligation, refuting
-from ...smt.terms import And, Bool, BoolVal, Not, Term, narrowed
+from ...smt.terms import And, Bool, BoolVal, Not, Term
 from ..programs import (
     BulkCopy,
     BulkStore,
@@ -28,7 +28,7 @@ from ..programs import (
     SharedWrite,
 )
 from .axioms import SymbolicAxioms
-from .machine import BUFFER_PARTS, STREAMS, WARP, DelayedEffect, EffectName, MachineSteps
+from .machine import BUFFER_PARTS, STEPS_WITH, STREAMS, WARP, DelayedEffect, EffectName, MachineSteps
 from .overtaking import overtakes_in_memory, overtakes_in_register
 from .program import SymbolicProgram, any_of, wellformed
 
@@ -88,14 +88,18 @@ def register_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
     return ModelFormulas(wellformed(s), earlier, axioms.register_hazard(0, last), overtaken, axioms, effects)
 
 
-def delayed_effects(conduct: Conduct) -> tuple[EffectName, ...]:
-    """The effects of a first step on shared memory, each to be delayed.
+def delayed_effects(conduct: Conduct, first: type | None = None) -> tuple[EffectName, ...]:
+    """The effects of a first step on shared memory, each to be delayed: of one of a kind if it is given.
 
-    A `store` is that of any step. It is delayed to see which proxy fences come after it for certain.
+    A `store` is that of any step. It is delayed to see which proxy fences come after it for certain, before
+    a landing.
     """
-    stores = [("store", stream, 0) for stream in STREAMS] if conduct.proxy_fence_covers_all else []
-    effects = [(kind, stream, 0) for kind in ("issue", "flight") for stream in STREAMS]
-    return (*stores, *effects, *(("landing", stream, half) for stream, half in BUFFER_PARTS))
+    own = [kind for kind, steps in STEPS_WITH.items() if first is None or first in steps]
+    fenced = "landing" in own and conduct.proxy_fence_covers_all
+    stores = [("store", stream, 0) for stream in STREAMS] if fenced else []
+    effects = [(kind, stream, 0) for kind in ("issue", "flight") if kind in own for stream in STREAMS]
+    landings = [("landing", stream, half) for stream, half in BUFFER_PARTS] if "landing" in own else []
+    return (*stores, *effects, *landings)
 
 
 def memory_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
@@ -113,7 +117,7 @@ def memory_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
     last = s.length - 1
     stores: dict[tuple[int, int], DelayedEffect] = {}
     effects: list[DelayedEffect] = []
-    for name in delayed_effects(conduct):
+    for name in delayed_effects(conduct, s.first):
         kind, stream, _ = name
         if kind == "store":
             for step in range(s.length):
@@ -138,20 +142,17 @@ class ModelQuestions:
     """The SMT-LIB texts about programs of at most `length` steps; readings that do not differ share one."""
 
     def __init__(self, length: int) -> None:
-        self.program = SymbolicProgram(length)
+        self.program = cache(partial(SymbolicProgram, length))  # by the kind of its first step
         self._texts: dict[tuple[object, ...], str] = {}
 
     def text(self, subject: str, kind: type, readings: Readings) -> str:
         """Is there a program that tells the models apart, whose first step is of a kind?"""
-        return narrowed(self._about(subject, readings), self.program.is_a(0, kind))
-
-    def _about(self, subject: str, readings: Readings) -> str:
         registers = subject == "registers"
         settings = ordering().bearing(readings) if registers else memory_readings(readings)
-        key = subject, *sorted(settings.items())
+        key = subject, kind, *sorted(settings.items())
         if key not in self._texts:
             formulas = register_formulas if registers else memory_formulas
-            models = formulas(self.program, settings)
+            models = formulas(self.program(kind), settings)
             self._texts[key] = refuting(models.premise, models.hazard != models.overtaken)
         return self._texts[key]
 
@@ -169,10 +170,12 @@ def ordering_obligations(
     """
     shared = questions or ModelQuestions(length)
 
-    def explain(model: Model) -> str:
-        return f"the models disagree about: {shared.program.program(model)}"
+    def explain(kind: type, model: Model) -> str:
+        return f"the models disagree about: {shared.program(kind).program(model)}"
 
     for subject in about:
         for kind in FIRST_STEPS[subject]:
             title = f"{name}, {subject}, {kind.__name__} first, {length} steps"
-            yield Obligation("ordering.agree", title, partial(shared.text, subject, kind, readings), explain)
+            yield Obligation(
+                "ordering.agree", title, partial(shared.text, subject, kind, readings), partial(explain, kind)
+            )
