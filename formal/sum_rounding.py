@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ..spec.numerics_records import Format
 from .float_codes import FloatCode
 from .smt.integers import length_of
-from .smt.obligations import refuting
+from .smt.obligations import by_cases, refuting
 from .smt.terms import (
     SLE,
     UGE,
@@ -56,7 +56,7 @@ class SumRounding:
 
     def claims(self) -> Iterator[tuple[str, Callable[[], str]]]:
         """Each claim by what it is about."""
-        claims = [self.difference, self.length, self.place, self.above, self.beyond, self.nearest]
+        claims = [self.difference, self.length, self.place, self.above, self.short, self.beyond, self.nearest]
         if self.digits:
             claims += [self.kept, self.surplus]
         return ((claim.__name__, claim) for claim in claims)
@@ -140,7 +140,7 @@ class SumRounding:
         """Where places lie below the last digit: `whole` and `rest` are not the digits above and below."""
         word, number = self.sums.shape.word, self.sums.number
         total, field = BitVecs("total field", word)
-        length, shift = self._few("length shift", word)
+        length, shift = self._few("length", word), self._few("shift", word)
         found = self._digits({"total": total, "left": number(0), "shift": shift, "field": field})
         whole, rest, half, one = found["whole"], found["rest"], found["half"], number(1)
         surplus = length - (self.format.fraction + 1)
@@ -150,25 +150,39 @@ class SumRounding:
         known = (LShR(total, length - 1) == 1, placed, ULT(shift, word))
         return refuting(*known, ULE(length, word), Not(And(cut, halved, self._fits(found))))
 
-    def beyond(self) -> str:
-        """Where the sum is shifted to the left: `whole` is not the sum with zeros behind it.
+    def short(self) -> str:
+        """Where the sum is shifted to the left: it is by as many places as the type has digits, or more.
 
-        It is shifted by less than the type has digits, since it has one.
+        It is shifted by less, since it has a digit.
         """
-        word, number = self.sums.shape.word, self.sums.number
-        total, field = BitVecs("total field", word)
-        length, left = self._few("length left", max(word, self.format.fraction))
-        found = self._digits({"total": total, "left": left, "shift": number(0), "field": field})
-        surplus, below = length - (self.format.fraction + 1), number(0) - left
-        same = And(LShR(found["whole"], left) == total, ULE(left, self.format.fraction), found["rest"] == 0)
-        placed = Or(And(field == 1, SLE(surplus, below)), And(UGT(field, 1), surplus == below))
-        known = (LShR(total, length - 1) == 1, placed, left != 0)
-        return refuting(*known, Not(And(same, self._fits(found))))
+        left = self._few("left", max(self.sums.shape.word, self.format.fraction))
+        return refuting(*self._moved(left), UGT(left, self.format.fraction))
 
-    def _few(self, names: str, most: int) -> tuple[Term, ...]:
-        """Numbers of places, none of more bits than `most` has, as words."""
+    def beyond(self) -> str:
+        """Where the sum is shifted so: `whole` is not the sum with zeros behind it."""
+        left = self._few("left", self.format.fraction)
+        number = self.sums.number
+        total, field = BitVecs("total field", self.sums.shape.word)
+        found = self._digits({"total": total, "left": left, "shift": number(0), "field": field})
+        same = And(LShR(found["whole"], left) == total, found["rest"] == 0)
+        wrong = And(*self._moved(left), Not(And(same, self._fits(found))))
+        return refuting(by_cases(left.args[0], self.format.fraction + 1, wrong))
+
+    def _moved(self, left: Term) -> tuple[Term, ...]:
+        """The sum has a digit, and is shifted to the left until that is the first one of the type, or until
+        `field` is that of subnormal numbers.
+        """
+        word = self.sums.shape.word
+        total, field = BitVecs("total field", word)
+        length = self._few("length", max(word, self.format.fraction))
+        surplus, below = length - (self.format.fraction + 1), self.sums.number(0) - left
+        placed = Or(And(field == 1, SLE(surplus, below)), And(UGT(field, 1), surplus == below))
+        return LShR(total, length - 1) == 1, placed, left != 0
+
+    def _few(self, name: str, most: int) -> Term:
+        """A number of places, of no more bits than `most` has, as a word."""
         few = most.bit_length()
-        return tuple(ZeroExt(self.sums.shape.word - few, one) for one in BitVecs(names, few))
+        return ZeroExt(self.sums.shape.word - few, BitVec(name, few))
 
     def _digits(self, given: Mapping[str, Term]) -> SumNames:
         return self.sums.derived(("whole", "rest", "half"), given)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from .float_codes import FloatCode
 from .smt.integers import length_of
-from .smt.obligations import refuting
+from .smt.obligations import by_cases, refuting
 from .smt.terms import UGE, ULE, ULT, And, BitVecs, If, Int, Ints, LShR, Not, Or, Term
 from .symbolic_sums import SymbolicSum
 
@@ -112,8 +112,8 @@ class SumTails:
         given |= {"far": far}
         found = self.sums.derived(("whole_term", "kept"), given, each="term")
         limited = And(ULE(places, self._most), ULT(significand, 4 << self._most))
-        whole = found["whole_term"]
-        return refuting(limited, ULE(far, _MORE), (found["kept"] << far) != whole)
+        loses = (found["kept"] << far) != found["whole_term"]
+        return refuting(limited, by_cases(far, _MORE + 1, loses))
 
     def _odd(self) -> str:
         """The sum and the exact sum are not on the same side of an even number. In integers."""

@@ -172,15 +172,19 @@ def _neutral(sums: SymbolicSum) -> str:
 def _decode(sums: SymbolicSum) -> Iterator[_Claim]:
     for element in dict.fromkeys((*sums.shape.factors, *sums.shape.addends)):
         if element in sums.specification.formats:
-            yield _Claim("decode", ("element",), (element,), partial(_misread, sums, element), element)
+            for normal in (False, True):
+                about = f"{element} {'with' if normal else 'without'} a leading one"
+                misread = partial(_misread, sums, element, normal)
+                yield _Claim("decode", ("element",), (element,), misread, about)
 
 
-def _misread(sums: SymbolicSum, element: str) -> str:
-    """An element of a format is not what the format says."""
+def _misread(sums: SymbolicSum, element: str, normal: bool) -> str:
+    """An element of a format (zeros and subnormal numbers, or all others) is not what the format says."""
     code = sums.element("code", element)
     form = FloatCode(sums.specification.formats[element], code)
     found = sums.decoded(_ANY, element, code)
-    return refuting(Not(_stands_for(sums, form, found)))
+    kind = form.field != 0 if normal else form.field == 0
+    return refuting(kind, Not(_stands_for(sums, form, found)))
 
 
 def _stands_for(sums: SymbolicSum, form: FloatCode, found: SumNames) -> Term:
