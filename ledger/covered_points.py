@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
@@ -348,14 +348,35 @@ def _written(points: Points, operands: _Operands, place: int, types: Mapping[str
             found = next((text for text in points.written if in_class(text, value)), None)
         return _Written((found,)) if found is not None else None
     kinds, vector = operands.kinds[place], operands.vectors[place]
-    listed = {_kind(element, types): element for element in points.elements}
+    if types is _types():
+        parts, places = _usual_places(kinds, points.elements, points.runs)
+    else:
+        parts, places = _places(kinds, _kinds_of(points.elements, types), points.runs)
+    return _Written(parts, vector, places) if places else None
+
+
+def _kinds_of(elements: Iterable[str], types: Mapping[str, str]) -> Mapping[str, str]:
+    """Listed elements by their keys."""
+    return {_kind(element, types): element for element in elements}
+
+
+@cache
+def _usual_places(
+    kinds: tuple[str, ...], elements: tuple[str, ...], runs: tuple[int, ...]
+) -> tuple[tuple[str, ...], frozenset[int]]:
+    """The same as `_places`, of the registers that every kernel declares."""
+    return _places(kinds, _kinds_of(elements, _types()), runs)
+
+
+def _places(
+    kinds: Sequence[str], listed: Mapping[str, str], runs: Sequence[int]
+) -> tuple[tuple[str, ...], frozenset[int]]:
+    """Which of the listed elements stand among some kinds, and at which places."""
     places = frozenset(at for at, kind in enumerate(kinds) if kind in listed)
-    if points.runs and places:
+    if runs and places:
         plain = [kind.removeprefix(_SPECIAL) for kind in kinds]
-        places &= mixed_places(plain, points.runs, listed, load().index.similar_types)
-    if not places:
-        return None
-    return _Written(tuple(dict.fromkeys(listed[kinds[at]] for at in sorted(places))), vector, places)
+        places &= mixed_places(plain, runs, listed, load().index.similar_types)
+    return tuple(dict.fromkeys(listed[kinds[at]] for at in sorted(places))), places
 
 
 @dataclass(frozen=True)
