@@ -27,7 +27,8 @@ def path_values(descriptors: Mapping[str, Descriptor]) -> dict[str, tuple[int, .
         for name, tree in said_trees(descriptor).items():
             reads = tuple(sorted(names(tree)))
             points = itertools.product(*(own[one] for one in reads))
-            own[name] = {compiled(tree, reads)(*point) for point in points}
+            said = compiled(tree, reads)
+            own[name] = {said(*point) for point in points}
         for name, values in own.items():
             found.setdefault(name, set()).update(values)
     return {name: tuple(sorted(values)) for name, values in found.items()}
