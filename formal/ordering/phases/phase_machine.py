@@ -116,6 +116,12 @@ class PhaseMachine:
             for at, step in enumerate(thread)
             if step.word in _PLAIN and (all_linger or self._can_be_noticed(thread[at + 1 :]))
         }
+        self.earlier = {
+            (number, at): frozenset(self._earlier(number, at))
+            for number, thread in enumerate(self.threads)
+            for at, step in enumerate(thread)
+            if step.word in ("load", "store")
+        }
 
     def _can_be_noticed(self, following: tuple[PhaseStep, ...]) -> bool:
         """Whether others can see the thread go on before it is held."""
@@ -209,14 +215,18 @@ class PhaseMachine:
             return self._is_first(state, flight) and self.conduct.passes(
                 state.mbarriers[step.barrier][0], step.number
             )
-        if step.word in ("load", "store"):
-            earlier = self._own(state, thread, "load", "store")
-            multiplies = self._own(state, thread, "multiply")
-            reads = [own.buffer for other, own in multiplies if self._between(thread, other, at)]
-            return step.buffer not in reads and all(
-                at <= other or step.buffer != own.buffer for other, own in earlier
-            )
-        return True
+        return step.word not in ("load", "store") or state.flights.isdisjoint(self.earlier[flight])
+
+    def _earlier(self, thread: int, at: int) -> Iterator[_Flight]:
+        """The thread's own accesses of a step's buffer that take effect before it: loads and stores, and
+        multiplies that it has waited for.
+        """
+        steps = self.threads[thread]
+        for other, own in enumerate(steps[:at]):
+            if own.buffer == steps[at].buffer and (
+                own.word in ("load", "store") or (own.word == "multiply" and self._between(thread, other, at))
+            ):
+                yield thread, other
 
     def _knows(self, state: PhaseState, thread: int, step: PhaseStep) -> bool:
         """Whether the thread's own init of an mbarrier has taken effect."""
