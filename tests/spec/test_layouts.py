@@ -192,7 +192,8 @@ def test_every_layout_by_enumeration(specification: Specification) -> None:
                 images = {point[width:] for point in points}
                 shape = case.shape(parameters)
                 assert len(images) == len(points)
-                assert all(0 <= v < s for image in images for v, s in zip(image, shape.values(), strict=True))
+                for values, size in zip(zip(*images, strict=True), shape.values(), strict=True):
+                    assert min(values) >= 0 and max(values) < size
                 if layout.layout.kind == "bijection":
                     assert len(points) == case.count(parameters)
                 checked += 1
