@@ -45,8 +45,10 @@ def last_step_differs(
     """Whether two schedules of the program differ, if none do without its last step.
 
     The machine need not run if the last step accesses nothing: then it adds nothing to any result. `hazards`,
-    what the axioms see, say where to look first. `answers` are those that the machine gave already.
+    what the axioms see, say where to look first; a first one of the last step alone (no fence stands before
+    it) blames no step that could be delayed. `answers` are those that the machine gave already.
     """
     if not isinstance(program.steps[-1].operation, ACCESSES):
         return False
-    return answers.differ(program, conduct, hazards[0].steps[0] if hazards else None)
+    first = hazards[0].steps[0] if hazards else None
+    return answers.differ(program, conduct, None if first == len(program) - 1 else first)
