@@ -150,7 +150,7 @@ class Machine(MachineCode):
             return not state.flights  # those of bulk stores, which may read before or after
         if not self.accesses_now[step]:
             return True
-        if self.holds_up_fences and isinstance(self.operations[step], SharedWrite):
+        if isinstance(self.operations[step], SharedWrite) and self.holds_up_fences:
             return False
         return not self._meets(
             self.footprints[stream, step],
@@ -163,7 +163,7 @@ class Machine(MachineCode):
         kind, first, second = name
         if kind == "flight":
             flight = first, second
-            if self.ends_early and isinstance(self.operations[second], BulkStore):
+            if isinstance(self.operations[second], BulkStore) and self.ends_early:
                 return False
             coming = [self.ahead[s][at] for s, at in zip(self.streams, state.positions, strict=True)]
             pending = 0
@@ -247,8 +247,8 @@ class Machine(MachineCode):
         if isinstance(operation, (Wait, CpAsyncWait, BulkWait)):
             return all(self._is_done(state, *effect) for effect in self.awaited[stream, step])
         if isinstance(operation, ProxyFence):
-            of_all = self.conduct.proxy_fence_covers_all
-            return not any(of_all or storer == stream for queue in state.landings for storer, _ in queue)
+            landing = {storer for queue in state.landings for storer, _ in queue}
+            return not landing or (stream not in landing and not self.conduct.proxy_fence_covers_all)
         if isinstance(operation, MbarrierWait):
             return all(self._is_signalled(state, signal) for signal in self.signals[step])
         if isinstance(operation, CtaBarrier):
@@ -261,9 +261,10 @@ class Machine(MachineCode):
         """Whether the block's memory need last no longer: what was stored has landed, and nothing is in
         flight (but bulk stores, under a conduct in which it does not last for them).
         """
-        lasts = self.conduct.block_lasts
-        flights = (self.operations[step] for _, step in state.flights)
-        return not any(state.landings) and all(not lasts and isinstance(one, BulkStore) for one in flights)
+        if any(state.landings) or not state.flights:
+            return not any(state.landings)
+        bulk_stores = all(isinstance(self.operations[step], BulkStore) for _, step in state.flights)
+        return bulk_stores and not self.conduct.block_lasts
 
     def _is_signalled(self, state: MachineState, step: int) -> bool:
         """Whether all streams that execute an arrival have arrived, or a bulk copy has taken effect."""
@@ -340,7 +341,9 @@ class Machine(MachineCode):
             before = self.operations[earlier]
             if other != stream or earlier >= step or not isinstance(before, Mma) or before.d != mma.d:
                 continue
-            alike = all(getattr(before.shape, f) == getattr(mma.shape, f) for f in self.conduct.same_shape)
+            alike = before.shape == mma.shape or all(
+                getattr(before.shape, f) == getattr(mma.shape, f) for f in self.conduct.same_shape
+            )
             fenced = any(isinstance(operation, WgmmaFence) for operation in self.operations[earlier:step])
             if alike or (self.conduct.fence_orders_shapes and fenced):
                 return True

@@ -206,7 +206,10 @@ class MachineCode:
         self, commit: type, wait: type, kind: type
     ) -> dict[tuple[int, int], set[tuple[int, int]]]:
         """By (stream, step) of each wait for groups: the (stream, step) that must have taken effect."""
-        awaited = {}
+        awaited: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        if not any(isinstance(operation, wait) for operation in self.operations):
+            return awaited
+        warps = [stream for stream in self.streams if stream != THREAD]
         for stream in self.streams:
             groups: list[list[int]] = []
             uncommitted: list[int] = []
@@ -215,12 +218,12 @@ class MachineCode:
                 if isinstance(operation, kind):
                     uncommitted.append(step)
                 elif isinstance(operation, commit):
-                    if uncommitted or self.conduct.empty_groups_count or commit is not Commit:
+                    if uncommitted or commit is not Commit or self.conduct.empty_groups_count:
                         groups.append(uncommitted)
                         uncommitted = []
                 elif isinstance(operation, (Wait, CpAsyncWait, BulkWait)) and isinstance(operation, wait):
-                    due = groups[: max(0, len(groups) - operation.n)]
-                    for_all = kind is Mma and self.conduct.wait_covers_all
-                    streams = [one for one in self.streams if one != THREAD] if for_all else [stream]
-                    awaited[stream, step] = {(one, i) for group in due for i in group for one in streams}
+                    due = [i for group in groups[: max(0, len(groups) - operation.n)] for i in group]
+                    for_all = due and kind is Mma and warps != [stream] and self.conduct.wait_covers_all
+                    streams = warps if for_all else [stream]
+                    awaited[stream, step] = {(one, i) for i in due for one in streams}
         return awaited
