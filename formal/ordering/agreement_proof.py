@@ -102,6 +102,7 @@ def prove_agreement(
 
 _Settings = tuple[tuple[str, str], ...]  # readings that can be a key
 _Locations = dict[LocationKind, LocationProof]
+_Count = Future[tuple[_Locations, list[ProgramCount], list[str]]]  # by all that bears on the locations
 _Tallies = Future[list[ModelTally]]  # by reading
 _Confirmations = Future[list[tuple[int, list[str]]]]  # by readings that bear on a kind of location
 _Answer = Future[tuple[str, str]]
@@ -122,7 +123,7 @@ class _PendingProof:
 
     reading: str
     same_values_as: str | None
-    counted: Future[tuple[_Locations, list[ProgramCount], list[str]]]
+    counted: _Count
     tallies: tuple[int, list[_Tallies]]
     confirmations: dict[LocationKind, tuple[int, list[_Confirmations]]]
     answers: list[_Answer]
@@ -156,6 +157,7 @@ class _SentJobs:
         self.bounds = bounds
         self.every = {name: _settings(readings) for name, readings in every.items()}
         self.first_readings: dict[_Settings, str] = {}
+        self.counts: dict[tuple[_Settings, ...], _Count] = {}
         self.answers: dict[tuple[LocationKind, _Settings], list[_Answer]] = {}
         readings = tuple(self.every.values())
         self.told_apart = {kind: self._told_apart(kind) for kind in _KINDS}
@@ -177,16 +179,19 @@ class _SentJobs:
         settings = self.every[name]
         bearing = {kind: _bearing(settings, kind) for kind in _KINDS}
         first = self.first_readings.setdefault(bearing["register"], name)
+        alike = tuple(bearing.values())
+        if alike not in self.counts:
+            self.counts[alike] = self.executor.submit(_count, settings, self.bounds.steps)
         answers: list[_Answer] = []
         for kind in _KINDS:
-            alike = bearing[kind] if kind == "register" else _settings(memory_readings(dict(settings)))
-            if (kind, alike) not in self.answers:
-                self.answers[kind, alike] = self._ask(name, kind, settings)
-            answers += self.answers[kind, alike]
+            asked = bearing[kind] if kind == "register" else _settings(memory_readings(dict(settings)))
+            if (kind, asked) not in self.answers:
+                self.answers[kind, asked] = self._ask(name, kind, settings)
+            answers += self.answers[kind, asked]
         return _PendingProof(
             name,
             None if first == name else first,
-            self.executor.submit(_count, settings, self.bounds.steps),
+            self.counts[alike],
             (list(self.every).index(name), self.tallies),
             {
                 kind: (list(self.told_apart[kind]).index(one), self.confirmations[kind])
@@ -217,9 +222,13 @@ def _closures(settings: _Settings) -> dict[LocationKind, Closure]:
     return {kind: _closure(kind, _bearing(settings, kind)) for kind in _KINDS}
 
 
-@cache
 def _locations(settings: _Settings) -> AllLocations:
-    return AllLocations(_closures(settings))
+    return _locations_of(tuple((kind, _bearing(settings, kind)) for kind in _KINDS))
+
+
+@cache
+def _locations_of(bearing: tuple[tuple[LocationKind, _Settings], ...]) -> AllLocations:
+    return AllLocations({kind: _closure(kind, settings) for kind, settings in bearing})
 
 
 def _count(settings: _Settings, bound: int) -> tuple[_Locations, list[ProgramCount], list[str]]:
