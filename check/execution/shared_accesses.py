@@ -112,14 +112,14 @@ class _Fence:
 
 
 @dataclass(eq=False, slots=True)
-class _Read:
+class _LastRead:
     """Some bytes that some warps read by a product, and the last time that they did."""
 
     last: TimedRead
 
 
 @dataclass(eq=False, slots=True)
-class _Written:
+class _LastWrite:
     """Some bytes that a statement writes (by a store: of one warp), and the last time that it did."""
 
     last: TimedWrite
@@ -139,7 +139,7 @@ class SharedAccesses:
 
     def __init__(self, clocks: Sequence[Clock]) -> None:
         self.clocks = clocks
-        self._reads: dict[tuple[int, ByteRegion, int], _Read] = {}  # by statement, bytes, and first warp
+        self._reads: dict[tuple[int, ByteRegion, int], _LastRead] = {}  # by statement, bytes, and first warp
         self.races: dict[tuple[str, int, int], PhaseRace] = {}
         self.filled: dict[
             tuple[int, int], dict[ByteRegion, int]
@@ -147,9 +147,9 @@ class SharedAccesses:
         self.ordered: set[tuple[int, int]] = set()  # pairs of statements on the same bytes
         self._unfenced: dict[int, list[TimedWrite]] = {}  # by warp: its stores with no fence since
         self._fences: dict[int, list[_Fence]] = {}
-        self._at: dict[int, list[_Written]] = {}  # writes by their first byte
-        self._written: ByteIndex[_Written] = ByteIndex()
-        self._read: ByteIndex[_Read] = ByteIndex()
+        self._at: dict[int, list[_LastWrite]] = {}  # writes by their first byte
+        self._written: ByteIndex[_LastWrite] = ByteIndex()
+        self._read: ByteIndex[_LastRead] = ByteIndex()
         self._count = 0  # of writes
         self._is_filled = False  # by some bulk copy
 
@@ -180,7 +180,7 @@ class SharedAccesses:
         key = read.statement, read.region, min(read.began)
         known = self._reads.get(key)
         if known is None:
-            known = self._reads[key] = _Read(read)
+            known = self._reads[key] = _LastRead(read)
             self._read.put(known, read.region)
         known.last = read
 
@@ -344,7 +344,7 @@ class SharedAccesses:
                 other.last = write
                 break
         else:
-            kept.append(_Written(write))
+            kept.append(_LastWrite(write))
             self._written.put(kept[-1], write.region)
         self._at[at] = kept
 

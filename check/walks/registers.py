@@ -24,7 +24,7 @@ _MOST_COMPUTED = 1 << 13  # results that are remembered, by statement
 _MOST_RESULTS = 1 << 11  # that are remembered: of a block of 1024 threads, each takes 16 KiB
 
 
-class _Held(dict[int | str, Numbers]):
+class _HeldNumbers(dict[int | str, Numbers]):
     """What registers hold, by unique name; and a number holds itself, so that one look-up takes all sources
     of a statement.
     """
@@ -57,7 +57,7 @@ class Registers:
         self.steps = steps
         self.threads = threads
         self.math = lane_math(len(threads))
-        self.numbers = _Held({**dict(self._own(shape)), SIZE: size, **dict(others)})
+        self.numbers = _HeldNumbers({**dict(self._own(shape)), SIZE: size, **dict(others)})
         self.assumed: set[str] = set()
         self.chosen: set[str] = set()
         self.remote: dict[str, frozenset[int | None]] = {}
@@ -75,7 +75,7 @@ class Registers:
         """Registers of their own with the same contents."""
         made = Registers.__new__(Registers)
         made.steps, made.threads, made.math = self.steps, self.threads, self.math
-        made.numbers = _Held(self.numbers)
+        made.numbers = _HeldNumbers(self.numbers)
         made.assumed, made.chosen, made.remote = set(self.assumed), set(self.chosen), dict(self.remote)
         return made
 
