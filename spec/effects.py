@@ -90,6 +90,9 @@ class Action:
     """The operand that says how many groups may stay pending (without it a wait is for all of them), how
     many threads or arrivals a barrier has, or how many columns are allocated or given back.
     Noticed by: tests. Example: `0`. Refuses: `first` (an integer)."""
+    behind: int | None = None
+    """How many operands stand behind the count, which may be left out before them.
+    Noticed by: tests. Example: `1`. Refuses: `last` (an integer)."""
     size: int | None = None
     """The operand that says how many bytes are copied, or expected.
     Noticed by: tests. Example: `2`. Refuses: `last` (an integer)."""

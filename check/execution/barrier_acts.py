@@ -21,7 +21,6 @@ __all__ = ["PARTING", "BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount
 
 PARTING = frozenset(("await", "meet"))  # threads may wait here for different barriers
 _CLUSTER = -1
-_REDUCED = 3  # operands of a barrier that reduces predicates, without a count
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
 _MOST_ARRIVALS = (1 << 20) - 1  # that a phase of an mbarrier can count (9.7.13.15.2)
 
@@ -484,9 +483,9 @@ class BarrierActs:
     ) -> dict[int, int]:
         """Threads arrive at a named barrier: the phase that each warp arrives in."""
         statement = step.statement
-        position = statement.operation.action.count
+        position = statement.count_at
         count = number_at(self._operand(group, statement, position, self.threads), threads[0])
-        if count is None or (position is None and len(statement.operands) > _REDUCED):
+        if count is None:
             raise HaltedError(step.position)
         phases = {}
         barrier.changed_at.add(step.position)
@@ -495,7 +494,7 @@ class BarrierActs:
             if clock is not None and statement.operation.action.barrier == "cluster":
                 clock.exchange()
             barrier.divided |= len(some) < min(WARP, self.threads - number * WARP)
-            if position is not None and position < len(statement.operands):
+            if position is not None:
                 barrier.name(count, step.position, group.doubtful)
             phases[number] = barrier.arrive(clock, len(some), count)
         if len({*phases.values()}) > 1 and statement.operation.action.barrier == "named":

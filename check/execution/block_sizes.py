@@ -78,10 +78,10 @@ def named_sizes(plan: WalkPlan) -> list[int]:
 
 def _counts(plan: WalkPlan) -> Iterator[int]:
     for statement in plan.code:
-        position = statement.operation.action.count
+        position = statement.count_at
         if statement.does not in ("init", "arrive", "meet") or position is None:
             continue
-        text = statement.operands[position] if position < len(statement.operands) else ""
+        text = statement.operands[position]
         for register in plan.code.unique((text,), statement.scope):
             made = plan.code.definitions.get(register, ())
             moved = plan.code[made[0]] if len(made) == 1 else None

@@ -145,6 +145,16 @@ class DecodedStatement:
         return None if name is None else self._operand(name)
 
     @property
+    def count_at(self) -> int | None:
+        """The position of the operand that counts threads, arrivals, groups or columns; None if it is left
+        out, or the instruction has none.
+        """
+        action = self.operation.action
+        if action.count is None or action.count + (action.behind or 0) >= len(self.operands):
+            return None
+        return action.count
+
+    @property
     def phase(self) -> str | None:
         """The operand with the parity of the phase to wait for."""
         phase = self.operation.action.phase

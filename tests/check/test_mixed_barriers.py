@@ -16,11 +16,11 @@ KERNEL = """
 .visible .entry k(.param .u64 out)
 .reqntid 256, 1, 1
 {
-.reg .b64 %d<4>; .reg .f32 %f<4>; .reg .b32 %r<16>;
+.reg .b64 %d<4>; .reg .f32 %f<4>; .reg .b32 %r<16>; .reg .pred %p<3>;
 ld.param.u64 %d1,[out];
 mov.u32 %r1,%tid.x; mov.u32 %r2,tile; shr.u32 %r3,%r1,7; add.u32 %r4,%r3,1;
 shl.b32 %r5,%r1,4; add.u32 %r6,%r2,%r5; xor.b32 %r7,%r5,OTHER; add.u32 %r7,%r2,%r7;
-st.shared.b32 [%r6],%r1;
+st.shared.b32 [%r6],%r1; setp.eq.u32 %p1,%r1,5;
 BARRIER
 ld.shared.b32 %r8,[%r7];
 mov.f32 %f0,0f00000000; mov.f32 %f1,0f00000000; mov.f32 %f2,0f00000000; mov.f32 %f3,0f00000000;
@@ -55,3 +55,24 @@ def test_all_threads_meet(barrier: str, other: str) -> None:
 
 def test_a_warp_that_meets_alone_needs_no_other() -> None:
     assert accusations("bar.sync 1,32;", "16") == set()
+
+
+# 9.7.13.1: barrier.red.popc.u32 d, a{, b}, {!}c; barrier.red.op.pred p, a{, b}, {!}c;
+@pytest.mark.parametrize(
+    "barrier",
+    [
+        "barrier.cta.red.popc.u32 %r9,NAME,COUNT,%p1;",
+        "barrier.red.popc.aligned.u32 %r9,NAME,COUNT,!%p1;",
+        "bar.red.or.pred %p2,NAME,COUNT,!%p1;",
+        "bar.cta.red.and.pred %p2,NAME,COUNT,%p1;",
+    ],
+)
+def test_a_barrier_that_reduces_counts_threads_before_its_last_operand(barrier: str) -> None:
+    def told(name: str, count: str, other: str) -> set[str]:
+        return accusations(barrier.replace("NAME", name).replace("COUNT,", count), other)
+
+    assert told("%r4", "128,", HERE) == set()
+    assert told("%r4", "128,", THERE) == {"shared-unsynchronised"}
+    assert told("1", "128,", HERE) == {"shared-unsynchronised"}
+    assert told("1", "256,", THERE) == set()
+    assert told("1", "", THERE) == set()

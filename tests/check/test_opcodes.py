@@ -73,18 +73,18 @@ mbarrier.arrive_drop.expect_tx: arrive barrier=object size=2
 mbarrier.try_wait: await barrier=object phase=2
 mbarrier.test_wait: await barrier=object phase=2
 bar.sync: meet barrier=named count=1 name=0 aligned=True
-bar.red: meet barrier=named name=1 aligned=True
+bar.red: meet barrier=named count=2 behind=1 name=1 aligned=True
 bar.arrive: arrive barrier=named count=1 name=0 aligned=True
 bar.cta.sync: meet barrier=named count=1 name=0 aligned=True
-bar.cta.red: meet barrier=named name=1 aligned=True
+bar.cta.red: meet barrier=named count=2 behind=1 name=1 aligned=True
 bar.cta.arrive: arrive barrier=named count=1 name=0 aligned=True
 bar.warp.sync: meet barrier=warp
 setmaxnreg: nothing warpgroup=True
 barrier.sync: meet barrier=named count=1 name=0
-barrier.red: meet barrier=named name=1
+barrier.red: meet barrier=named count=2 behind=1 name=1
 barrier.arrive: arrive barrier=named count=1 name=0
 barrier.cta.sync: meet barrier=named count=1 name=0
-barrier.cta.red: meet barrier=named name=1
+barrier.cta.red: meet barrier=named count=2 behind=1 name=1
 barrier.cta.arrive: arrive barrier=named count=1 name=0
 barrier.cluster.arrive: arrive barrier=cluster
 barrier.cluster.wait: meet barrier=cluster
