@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..values.arithmetic import ArithmeticRule, rule_of
+from ..values.arithmetic import rule_of
 from ..values.block_threads import LARGEST_BLOCK, WARP
+from ..values.opcode_kind import ArithmeticRule
 from ..values.word_algebra import NUMBER, NoResultError
 from .path_terms import PathTerm, terms_within
 

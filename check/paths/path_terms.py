@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Final
 
-from ..values.arithmetic import as_signed, bits_of, computed
+from ..values.arithmetic import as_signed, computed
+from ..values.opcode_kind import bits_of
 
 __all__ = ["PathTerm", "PathTerms", "PathValue", "stripped", "terms_within"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from .arithmetic import bits_of
 from .interval import TOP, Interval, address_encoding, between
+from .opcode_kind import bits_of
 
 __all__ = ["RULES", "IntervalRule"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from .arithmetic import DECIDED, ArithmeticRule, computed, rule_of
+from .arithmetic import DECIDED, computed, rule_of
 from .block_threads import Threads
+from .opcode_kind import ArithmeticRule
 from .word_algebra import FIELD, WORD, NoResultError, packed_words
 
 __all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at", "some_surely"]

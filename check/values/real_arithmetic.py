@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from .arithmetic import ArithmeticRule, as_signed, bits_of
+from .arithmetic import as_signed
+from .opcode_kind import ArithmeticRule, bits_of
 from .word_algebra import NoResultError, WordAlgebra
 
 __all__ = ["is_real", "real_literal", "real_number", "real_rule"]

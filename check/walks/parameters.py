@@ -17,7 +17,7 @@ from zlib import crc32
 
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
-from ..values.arithmetic import bits_of
+from ..values.opcode_kind import bits_of
 from ..values.real_arithmetic import is_real
 from .shared_offsets import LoadedParameter, shared_offsets
 

@@ -252,6 +252,8 @@ class Registers:
             return self._packed(values, step.bits)
         if step.result == "lane":
             return self._shuffled(step, values)
+        if step.result == "agreed" and not self._is_agreed(values[0]):
+            return None
         return values[0]
 
     def _parameter(self, unit: int | str, *names: int | str) -> int:
@@ -332,6 +334,14 @@ class Registers:
             packed = self.math.packed(whole) | self.math.packed(part) << place * width
             whole = self.math.made(packed, unknown)
         return whole
+
+    def _is_agreed(self, value: Numbers) -> bool:
+        """Whether all threads of each warp are known to hold the same number."""
+        if not isinstance(value, LaneNumbers):
+            return len(self.threads) > 1
+        held: dict[int, int | None] = {}
+        pairs = zip(self.threads, value.values, strict=True)
+        return all(held.setdefault(thread // WARP, number) == number for thread, number in pairs)
 
     def _shuffled(self, step: WalkStep, values: Sequence[Numbers]) -> Numbers:
         """shfl.idx from one lane: its number, in all threads of the warp. Of other shuffles, what is the same

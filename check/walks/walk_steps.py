@@ -18,8 +18,9 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of, vector_elements
 from ..ptx.source import PtxModule
-from ..values.arithmetic import DECIDED, MASK, MOVES, ArithmeticRule, bits_of, rule_of
+from ..values.arithmetic import DECIDED, MASK, MOVES, rule_of
 from ..values.lane_numbers import Numbers
+from ..values.opcode_kind import ArithmeticRule, bits_of
 from ..values.real_arithmetic import real_literal, real_rule
 from ..values.word_algebra import NUMBER, NoResultError
 from .loops import Loops
@@ -40,6 +41,11 @@ _RESULTS = {
     "call": "unknown",
     "update": "unknown",
 }  # how a value is found, by the statement's action
+_FOUND = {"shuffle": "lane", "map-address": "same", "vote": "agreed"}  # the same, where it has sources
+# What a warp's threads find together that is the number of each, where all hold the same.
+_AGREED = frozenset(f"vote.{how}.pred" for how in ("all", "any", "sync.all", "sync.any")) | frozenset(
+    f"redux.sync.{how}" for how in ("and.b32", "or.b32", "min.u32", "min.s32", "max.u32", "max.s32")
+)
 _MOVED = 8  # moves of one address that are followed
 _HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
 _GRID = {
@@ -56,10 +62,10 @@ class WalkStep:
 
     negates: the positions of the sources that are negated predicates.
     result: how its value is found: `parameter` (the number that `sources` holds, or the bytes of a size and
-    the names of sizes), `packed` (a vector of sources),
-    `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
-    or `unknown`. `rule` computes it, where it is known how; `target` is the register that gets what is
-    computed, if no other is written.
+    the names of sizes), `packed` (a vector of sources), `lane` (of the first lane), `agreed` (the first
+    source, where all threads of a warp hold the same), `same` (the first source), `computed`, `awaited` (a
+    wait is over), `elected`, or `unknown`. `rule` computes it, where it is known how; `target` is the register
+    that gets what is computed, if no other is written.
     `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
     sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
     memory. `held` takes the sources out of what registers hold.
@@ -231,7 +237,7 @@ class WalkSteps:
         known = _RESULTS.get(statement.does)
         if known is not None:
             return known, (), ()
-        if len(parts) < 2:
+        if len(parts) < 2 or (statement.does == "vote" and ".".join(words) not in _AGREED):
             return "unknown", (), ()
         scope = statement.scope
         if statement.does == "load":
@@ -248,7 +254,7 @@ class WalkSteps:
         texts = parts[1:]
         sources = tuple([self.source(text[1:] if text[:1] == "!" else text, scope) for text in texts])
         negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
-        return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources, negates
+        return _FOUND.get(statement.does, "computed"), sources, negates
 
     def unguarded(self, step: WalkStep) -> frozenset[str]:
         """The registers that a statement reads, but for its guard."""

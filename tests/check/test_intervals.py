@@ -300,7 +300,7 @@ M1 = 0xFFFFFFFF  # −1 in 32 bits
         ("not.pred", (1,), 0),
         ("xor.pred", (1, 1), 0),
         ("add.f32", (1, 2), None),
-        ("popc.b32", (3,), None),
+        ("addc.u32", (3, 1), None),
     ],
 )
 def test_what_one_thread_computes(opcode: str, sources: tuple[int | None, ...], expected: int | None) -> None:

@@ -76,3 +76,22 @@ def test_a_barrier_that_reduces_counts_threads_before_its_last_operand(barrier: 
     assert told("1", "128,", HERE) == {"shared-unsynchronised"}
     assert told("1", "256,", THERE) == set()
     assert told("1", "", THERE) == set()
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        "redux.sync.max.u32 %r4,%r4,-1;",
+        "setp.ne.u32 %p1,%r3,0; vote.sync.all.pred %p2,%p1,-1; selp.u32 %r4,2,1,%p2;",
+        "setp.ne.u32 %p1,%r3,0; vote.sync.any.pred %p2,!%p1,-1; selp.u32 %r4,1,2,%p2;",
+    ],
+)
+def test_what_the_threads_of_a_warp_find_together(found: str) -> None:
+    """Where all of them hold the same, it is the number of each: here 1 or 2, by warpgroup."""
+    assert accusations(f"{found} bar.sync %r4,128;", HERE) == set()
+    assert accusations(f"{found} bar.sync %r4,128;", THERE) == {"shared-unsynchronised"}
+
+
+def test_what_threads_find_together_that_hold_different_numbers() -> None:
+    """It is not followed: no execution gets past the barrier, and nobody is accused."""
+    assert accusations("redux.sync.max.u32 %r4,%r1,-1; bar.sync %r4,128;", THERE) == set()
