@@ -16,7 +16,7 @@ from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .findings import ERROR, INFO, LIKELY, Finding
 from .grouping import grouped
-from .not_judged import NotJudged, not_judged, unknown_barrier
+from .not_judged import NotJudged, UnknownBarrier, not_judged, unknown_barrier
 from .operands.constants import constant_findings
 from .operands.kernel_qualifiers import qualifier_findings
 from .operands.opaque_fragments import fragment_findings
@@ -147,7 +147,9 @@ def check_text(
     )
 
 
-def _drained(found: Generator[Finding, None, int | None]) -> tuple[list[Finding], int | None]:
+def _drained(
+    found: Generator[Finding, None, UnknownBarrier | None],
+) -> tuple[list[Finding], UnknownBarrier | None]:
     """All that a generator yields, and what it returns."""
     findings: list[Finding] = []
     while True:
@@ -227,9 +229,9 @@ def _operations(version: str, target: str) -> Operations:
 
 def _check_function(
     module: PtxModule, function: Function, whole: Function | None, operations: Operations, target: str
-) -> Generator[Finding, None, int | None]:
-    """`whole` has the bodies that the function calls; None: its order is judged in its callers. Returns where
-    a statement stands whose barrier the PTX does not show.
+) -> Generator[Finding, None, UnknownBarrier | None]:
+    """`whole` has the bodies that the function calls; None: its order is judged in its callers. Returns a
+    barrier that the PTX does not show.
     """
     opcodes = {statement.opcode for statement in function.statements}
     judged = set(filter(operations.is_held, opcodes))

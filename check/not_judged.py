@@ -15,7 +15,7 @@ from .ptx.operation import Operation, Operations
 from .ptx.source import Function, PtxModule
 from .undeclared import undeclared_names
 
-__all__ = ["NotJudged", "not_judged", "unknown_barrier"]
+__all__ = ["NotJudged", "UnknownBarrier", "not_judged", "unknown_barrier"]
 
 _NOTHING = "nothing about it was judged"
 _ABSENT = f"the specification does not hold this instruction: {_NOTHING}"
@@ -28,8 +28,8 @@ _UNSIZED = (
     "executed together: whether the phases of these barriers order them was not judged"
 )
 _UNNAMED = (
-    "the address of the barrier here, or how often it is arrived at, comes from memory or from a call, so "
-    "the threads were not executed together: whether the phases of these barriers order them was not judged"
+    "the address or number of the barrier here, or how many arrive at it, {}, so the threads were not "
+    "executed together: whether the phases of these barriers order them was not judged"
 )
 _CALLED = (
     "the kernel allocates and calls a function that the file does not hold, which may deallocate: "
@@ -66,6 +66,16 @@ class NotJudged:
         return f"{self.instruction} ({count}): {self.why}"
 
 
+@dataclass(frozen=True)
+class UnknownBarrier:
+    """Where in the text a statement stands that uses a barrier which the PTX does not show, and where what is
+    unknown of it comes from.
+    """
+
+    offset: int
+    why: str
+
+
 def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
     """The instructions of a file that are not judged, or only in part, in the order of the text."""
     found: dict[tuple[str, str], NotJudged] = {}
@@ -100,12 +110,13 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
 
 
 def unknown_barrier(
-    module: PtxModule, function: Function, operations: Operations, offset: int
+    module: PtxModule, function: Function, operations: Operations, barrier: UnknownBarrier
 ) -> Iterator[NotJudged]:
     """The barriers of a function of which nobody got past a statement, since its barrier is unknown."""
     waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
     if waits:
-        yield NotJudged(f"barriers of {function.name}", module.place(offset), len(waits), _UNNAMED)
+        why = _UNNAMED.format(barrier.why)
+        yield NotJudged(f"barriers of {function.name}", module.place(barrier.offset), len(waits), why)
 
 
 def _opcodes(function: Function) -> set[str]:

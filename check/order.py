@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..spec.lazy_dataclass import dataclass
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
+from .not_judged import UnknownBarrier
 from .ptx.decode import DecodedFunction, DecodedStatement
 from .ptx.flow import Flow
 from .ptx.operation import Operation, copies_both_ways
@@ -39,7 +40,7 @@ class OrderOutcome:
     """
 
     in_step: frozenset[int] = frozenset()
-    unknown_barrier: int | None = None
+    unknown_barrier: UnknownBarrier | None = None
 
 
 def check_order(

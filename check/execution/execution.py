@@ -28,6 +28,7 @@ from .deciding_numbers import deciding_numbers
 from .shared_words import SharedWords
 from .stuck_waits import Stuck, stuck_waits
 from .thread_groups import Join, ThreadGroup, merged
+from .unknown_barriers import why_unknown
 from .warp_acts import WarpActs
 from .warps import GroupWait, HaltedError, LostError
 
@@ -65,8 +66,8 @@ class Execution:
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
     `skipped`: what some threads may do was left out, since it is not known whether they do.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
-    which barrier one changes (the statement `halted_at`), or after too many steps. `doubtful`: some group
-    took a path by an assumed number. `asks_memory`: one stopped where a floating-point number in global
+    which barrier one changes (the statement `halted_at`, and why), or after too many steps. `doubtful`: some
+    group took a path by an assumed number. `asks_memory`: one stopped where a floating-point number in global
     memory decides.
     """
 
@@ -94,7 +95,7 @@ class Execution:
         self.skipped = False
         self.paused = False
         self.halted = False
-        self.halted_at: int | None = None
+        self.halted_at: tuple[int, str] | None = None
         self.doubtful = False
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
@@ -189,7 +190,8 @@ class Execution:
                 self._tasks.remove(task)
             except HaltedError as halted:
                 self.halted = True
-                self.halted_at = halted.statement
+                at = halted.statement
+                self.halted_at = at, why_unknown(task.group.registers, self.plan.code[at])
             wrong = self.only_right and (self.acts.is_wrong or not self._is_certain)
             if self.halted or wrong or len(self._tasks) > _MOST_GROUPS or self.steps > _MOST_STEPS:
                 self.halted = True

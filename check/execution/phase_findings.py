@@ -10,6 +10,7 @@ from math import prod
 from ...spec.errors import Place
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Undefined
 from ..memory.byte_regions import ByteRegion
+from ..not_judged import UnknownBarrier
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
@@ -109,7 +110,7 @@ class PhaseFindings:
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
-    unknown_barrier: int | None = None  # where a statement stands whose barrier no execution knew
+    unknown_barrier: UnknownBarrier | None = None  # one that no execution knew
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
     _done: dict[AssumedSizes, Set[int]] = field(default_factory=dict)  # by sizes: the executed blocks
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
@@ -151,7 +152,8 @@ class PhaseFindings:
             if found.excused:
                 excusing.append(size)
             if found.halted_at is not None:
-                self.unknown_barrier = self.code.function.statements[found.halted_at].offset
+                at, why = found.halted_at
+                self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why)
             if found.followed and not (found.paused or found.halted):
                 tried = size
             if not last:

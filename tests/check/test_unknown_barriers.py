@@ -66,3 +66,43 @@ ret;
 """
     (remark,) = check_text(text, "k.ptx").not_judged
     assert (remark.place.line, remark.statements) == (15, 2)
+    assert "comes from memory" in remark.why
+
+
+COUNTED = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 tile[1024];
+.visible .entry k(.param .u64 in, .param .u32 threads)
+.reqntid 128, 1, 1
+{
+.reg .b32 %r<8>; .reg .b64 %d<4>;
+ld.param.u64 %d1, [in]; ld.param.u32 %r3, [threads];
+mov.u32 %r1, 1; mov.u32 %r2, tile;
+cp.async.ca.shared.global [%r2], [%d1], 16;
+cp.async.wait_all;
+SPOILT
+bar.arrive 2, 128;
+bar.sync %r1, %r3;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "why"),
+    [
+        ("", "comes from a parameter"),
+        ("mov.u32 %r3, 128; addc.u32 %r1, 0, 0;", "comes from addc.u32, which is not followed"),
+        ("mov.u32 %r3, 128; match.any.sync.b32 %r4, %r2, -1; add.u32 %r1, %r4, 1;", "match.any.sync.b32"),
+        (
+            "addc.u32 %r4, 0, 0; ld.shared.u32 %r3, [%r2]; add.u32 %r3, %r3, %r4;",
+            "from memory or from a call",
+        ),
+        ("atom.global.add.u32 %r3, [%d1], 1;", "from memory or from a call"),
+        ("mov.u32 %r3, %smid;", "is not shown by the PTX"),
+    ],
+)
+def test_the_sentence_says_where_what_is_unknown_comes_from(spoilt: str, why: str) -> None:
+    (remark,) = check_text(COUNTED.replace("SPOILT", spoilt), "k.ptx").not_judged
+    assert why in remark.why and remark.place.line == 15

@@ -1,0 +1,56 @@
+"""Why nobody knows which barrier a statement uses, or how many arrivals it counts."""
+
+from __future__ import annotations
+
+from ..ptx.decode import DecodedStatement
+from ..values.lane_numbers import LaneNumbers
+from ..walks.registers import Registers
+from ..walks.walk_steps import WalkStep
+
+__all__ = ["why_unknown"]
+
+_BROUGHT = frozenset(("load", "update", "call"))
+_TOGETHER = frozenset(("lane", "agreed"))  # results that some threads' numbers have, and others' do not
+
+
+def why_unknown(registers: Registers, statement: DecodedStatement) -> str:
+    """Where a barrier's address or name comes from, or its count, at a statement that cannot be followed."""
+    steps, scope = registers.steps, statement.scope
+    texts = [statement.barrier_name, None if statement.barrier is None else statement.barrier.base]
+    if statement.count_at is not None:
+        texts.append(statement.operands[statement.count_at])
+    waiting = [steps.source(text, scope) for text in texts if text]
+    is_assumed = not registers.assumed.isdisjoint(name for name in waiting if isinstance(name, str))
+    seen: set[int | str] = set()
+    opcodes: list[str] = []
+    for name in waiting:
+        if isinstance(name, int) or name in seen or _is_known(registers, name):
+            continue
+        seen.add(name)
+        for index in steps.code.definitions.get(name, ()):
+            step = steps.step(index)
+            if step.result == "parameter":
+                continue
+            if step.statement.does in _BROUGHT:
+                return "comes from memory or from a call"
+            if _is_opaque(registers, step):
+                opcodes.append(step.statement.operation.opcode)
+            else:
+                waiting += step.sources
+    if opcodes:
+        return f"comes from {opcodes[0]}, which is not followed"
+    return "comes from a parameter" if is_assumed else "is not shown by the PTX"
+
+
+def _is_known(registers: Registers, name: str) -> bool:
+    found = registers.numbers.get(name)
+    return found is not None and not (isinstance(found, LaneNumbers) and found.unknown)
+
+
+def _is_opaque(registers: Registers, step: WalkStep) -> bool:
+    """Whether nothing is known of what a statement computes, whatever its sources are; or though they are
+    known, where it depends on other threads.
+    """
+    if step.result in _TOGETHER:
+        return all(isinstance(name, int) or _is_known(registers, name) for name in step.sources)
+    return step.result == "unknown" or (step.result == "computed" and step.rule is None)
