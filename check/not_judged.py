@@ -31,6 +31,10 @@ _UNNAMED = (
     "the address or number of the barrier here, or how many arrive at it, {}, so the threads were not "
     "executed together: whether the phases of these barriers order them was not judged"
 )
+_LOST = (
+    "what decides which way threads go here {}, so they were not followed: what they do behind it, and "
+    "whether the phases of these barriers order that, was not judged"
+)
 _CALLED = (
     "the kernel allocates and calls a function that the file does not hold, which may deallocate: "
     "ways through the call were not judged"
@@ -69,11 +73,12 @@ class NotJudged:
 @dataclass(frozen=True)
 class UnknownBarrier:
     """Where in the text a statement stands that uses a barrier which the PTX does not show, and where what is
-    unknown of it comes from.
+    unknown of it comes from. `parts`: it is a branch, and which way threads go is unknown.
     """
 
     offset: int
     why: str
+    parts: bool = False
 
 
 def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
@@ -115,7 +120,7 @@ def unknown_barrier(
     """The barriers of a function of which nobody got past a statement, since its barrier is unknown."""
     waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
     if waits:
-        why = _UNNAMED.format(barrier.why)
+        why = (_LOST if barrier.parts else _UNNAMED).format(barrier.why)
         yield NotJudged(f"barriers of {function.name}", module.place(barrier.offset), len(waits), why)
 
 

@@ -28,7 +28,7 @@ from .deciding_numbers import deciding_numbers
 from .shared_words import SharedWords
 from .stuck_waits import Stuck, stuck_waits
 from .thread_groups import Join, ThreadGroup, merged
-from .unknown_barriers import why_unknown
+from .unknown_barriers import why_not_known, why_unknown
 from .warp_acts import WarpActs
 from .warps import GroupWait, HaltedError, LostError
 
@@ -63,7 +63,8 @@ class Execution:
     where its phase is incomplete; otherwise it is taken that it ends.
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
-    are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
+    are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on;
+    `lost_at`: a branch where one did, and why.
     `skipped`: what some threads may do was left out, since it is not known whether they do.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
     which barrier one changes (the statement `halted_at`, and why), or after too many steps. `doubtful`: some
@@ -96,6 +97,7 @@ class Execution:
         self.paused = False
         self.halted = False
         self.halted_at: tuple[int, str] | None = None
+        self.lost_at: tuple[int, str] | None = None
         self.doubtful = False
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
@@ -376,6 +378,7 @@ class Execution:
         behind = [self.plan.loops.blocks_of(side, number) for side in successors]
         if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number, name):
             self.asks_memory |= name is not None and self.plan.is_scaled(name)
+            self._lose(group, number, name)
             raise LostError
         self.skipped |= any(self._assumed.acts(side, number) for side in successors)
         end = self.plan.flow.post_dominator.get(number)
@@ -387,6 +390,15 @@ class Execution:
                 for step, _, _ in self.plan.relevant(passed):
                     self.words.store(group.registers, step, group.threads, surely=False)
         return self._enter(group, number, end)
+
+    def _lose(self, group: ThreadGroup, number: int, name: str | None) -> None:
+        """Remember the first branch where the PTX does not show which way threads go."""
+        at = self.plan.flow.blocks[number].end - 1
+        statement = self.plan.code[at]
+        why = why_not_known(group.registers, () if name is None else (name,))
+        if statement.does == "switch":
+            why = f"is {statement.operation.opcode}, which is not followed"
+        self.lost_at = self.lost_at or (at, why)
 
     def _working(self, number: int, name: str | None) -> int | None:
         """The only side of a branch behind which anything is done until the function ends, where numbers in

@@ -126,6 +126,7 @@ class PhaseFindings:
         plan = self.plan = self.walked.plan
         alone = not self._in_cluster()
         followed, ended = True, False
+        lost: list[tuple[int, str] | None] = []
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
         sizes = [AssumedSizes(_SIZE)]
         excusing: list[AssumedSizes] = []
@@ -151,6 +152,7 @@ class PhaseFindings:
                 self.together |= {number for number, whole in found.together.items() if whole}
             if found.excused:
                 excusing.append(size)
+            lost.append(found.lost_at)
             if found.halted_at is not None:
                 at, why = found.halted_at
                 self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why)
@@ -163,6 +165,9 @@ class PhaseFindings:
             self._collect(Execution(plan, threads, tried, rounds=rounds, shape=shape, tries=True), alone)
         if ended:
             self.unknown_barrier = None
+        elif self.unknown_barrier is None and self._has_phases() and lost[0] is not None and all(lost):
+            at, why = lost[0]
+            self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, True)
         if excusing and alone and not self.stuck and not self._is_signalled():
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         for race in self.races:

@@ -1,13 +1,15 @@
-"""Why nobody knows which barrier a statement uses, or how many arrivals it counts."""
+"""Why nobody knows which barrier a statement uses, how many arrivals it counts, or where threads go."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from ..ptx.decode import DecodedStatement
 from ..values.lane_numbers import LaneNumbers
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
 
-__all__ = ["why_unknown"]
+__all__ = ["why_not_known", "why_unknown"]
 
 _BROUGHT = frozenset(("load", "update", "call"))
 _TOGETHER = frozenset(("lane", "agreed"))  # results that some threads' numbers have, and others' do not
@@ -19,7 +21,12 @@ def why_unknown(registers: Registers, statement: DecodedStatement) -> str:
     texts = [statement.barrier_name, None if statement.barrier is None else statement.barrier.base]
     if statement.count_at is not None:
         texts.append(statement.operands[statement.count_at])
-    waiting = [steps.source(text, scope) for text in texts if text]
+    return why_not_known(registers, [steps.source(text, scope) for text in texts if text])
+
+
+def why_not_known(registers: Registers, names: Iterable[int | str]) -> str:
+    """Where the numbers of some registers come from of which one is unknown, or assumed."""
+    steps, waiting = registers.steps, [*names]
     is_assumed = not registers.assumed.isdisjoint(name for name in waiting if isinstance(name, str))
     seen: set[int | str] = set()
     opcodes: list[str] = []

@@ -106,3 +106,47 @@ ret;
 def test_the_sentence_says_where_what_is_unknown_comes_from(spoilt: str, why: str) -> None:
     (remark,) = check_text(COUNTED.replace("SPOILT", spoilt), "k.ptx").not_judged
     assert why in remark.why and remark.place.line == 15
+
+
+PARTED = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 tile[1024];
+.visible .entry k(.param .u64 in)
+.reqntid 128, 1, 1
+{
+.reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<4>;
+ld.param.u64 %d1, [in];
+mov.u32 %r2, tile; ld.global.u32 %r1, [%d1]; and.b32 %r1, %r1, 1; setp.eq.u32 %p1, %r1, 1;
+setp.eq.u32 %p2, %r2, %r2;
+DECIDED
+ONE:
+cp.async.ca.shared.global [%r2], [%d1], 16;
+cp.async.wait_all;
+bar.sync 1, 64;
+OTHER:
+bar.sync 2, 128;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("decided", "why"),
+    [
+        ("@%p1 bra OTHER;", "comes from memory or from a call"),
+        ("bar.red.or.pred %p3, 0, %p2; @%p3 bra OTHER;", "comes from bar.red.or.pred, which is not followed"),
+        ("ways: .branchtargets ONE, OTHER;\nbrx.idx %r1, ways;", "is brx.idx, which is not followed"),
+    ],
+)
+def test_a_way_that_the_text_does_not_show(decided: str, why: str) -> None:
+    """Both sides of the branch act: no thread is followed behind it, and `check` says so."""
+    report = check_text(PARTED.replace("DECIDED", decided), "k.ptx")
+    (remark,) = report.not_judged
+    assert f"which way threads go here {why}, so they were not followed" in remark.why
+    assert (remark.instruction, remark.statements) == ("barriers of k", 2 + ("bar.red" in decided))
+    assert remark.place.line == 12 + decided.count("\n")
+
+
+def test_a_way_that_the_text_shows() -> None:
+    assert not check_text(PARTED.replace("DECIDED", "@%p2 bra OTHER;"), "k.ptx").not_judged
