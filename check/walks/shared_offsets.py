@@ -73,7 +73,7 @@ def shared_offsets(
     return offsets
 
 
-class _Factors(NamedTuple):
+class _Multiplied(NamedTuple):
     """What a statement multiplies: what is behind its registers, its literal, and how many of its factors
     parameters give.
     """
@@ -83,13 +83,15 @@ class _Factors(NamedTuple):
     parameters: int
 
 
-def _factors(code: DecodedFunction, statement: DecodedStatement, given: Collection[str]) -> _Factors:
+def _factors(code: DecodedFunction, statement: DecodedStatement, given: Collection[str]) -> _Multiplied:
     texts = statement.operands[_FACTORS]
     literal = next((number for text in texts if (number := number_of(text)) is not None), None)
     if literal is not None and statement.operation.words[0] == "shl":
         literal = 1 << literal
     behind = [_behind(code, code.unique((text,), statement.scope)) for text in texts]
-    return _Factors(set[str]().union(*behind), literal or 1, sum(not one.isdisjoint(given) for one in behind))
+    return _Multiplied(
+        set[str]().union(*behind), literal or 1, sum(not one.isdisjoint(given) for one in behind)
+    )
 
 
 def _scaling(code: DecodedFunction, registers: Iterable[str]) -> set[int]:

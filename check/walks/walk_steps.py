@@ -64,8 +64,8 @@ class WalkStep:
     result: how its value is found: `parameter` (the number that `sources` holds, or the bytes of a size and
     the names of sizes), `packed` (a vector of sources), `lane` (of the first lane), `agreed` (the first
     source, where all threads of a warp hold the same), `same` (the first source), `computed`, `awaited` (a
-    wait is over), `elected`, or `unknown`. `rule` computes it, where it is known how; `target` is the register
-    that gets what is computed, if no other is written.
+    wait is over), `elected`, or `unknown`. `rule` computes it, where it is known how; `target` is the
+    register that gets what is computed, if no other is written.
     `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
     sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
     memory. `held` takes the sources out of what registers hold.
