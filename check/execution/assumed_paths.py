@@ -9,7 +9,7 @@ from ..ptx.flow import Block
 from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
-from ..walks.walk_steps import FIRST, WalkStep
+from ..walks.walk_steps import FIRST, PLACES, WalkStep
 from .deciding_numbers import deciding_numbers, rounds_by, rounds_of
 from .thread_groups import ThreadGroup
 from .tile_loops import few_tiles, more_tiles
@@ -19,6 +19,7 @@ __all__ = ["BRINGING", "LAST_ROUNDS", "AssumedPaths", "true_threads"]
 LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
 _EVEN_ROUNDS = (8, 12)  # in steps of 2 and 4, too: sizes that kernels ask for are multiples of such
 BRINGING = frozenset(("init", "invalidate", "arrive", "copy-arrive", "expect", "bulk-copy", "meet"))
+_WAITED = BRINGING | {"await"}
 _READS = frozenset(("load", "update", "call"))
 _STEPPED_ROUNDS = 5  # at least, of one whose rounds count more than one
 
@@ -28,6 +29,8 @@ class AssumedPaths:
     `passed_by`: predicates by whose assumed numbers some threads did not do what others or other numbers do,
     and the statements that these do, of those for which others may wait.
     `decided_by`: all predicates by whose assumed numbers threads went a way, but for the ends of loops.
+    `placed`: waits, and statements of those for which others may wait, that threads did or passed by because
+    of the place of their block; those of another block may not do alike.
     """
 
     def __init__(self, plan: WalkPlan, sizes: AssumedSizes) -> None:
@@ -38,6 +41,8 @@ class AssumedPaths:
         self.left: set[int] = set()
         self.passed_by: dict[str, set[int]] = {}
         self.decided_by: set[str] = set()
+        self.placed: set[int] = set()
+        self._by_place: dict[str, bool] = {}
         self.gone_round: set[int] = set()  # loops, by their heads
         self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
         self._paused_at: int | None = None  # the first loop after whose rounds a group stopped
@@ -91,6 +96,8 @@ class AssumedPaths:
         """Threads execute a statement, or pass it by, by an assumed guard."""
         name = step.guard
         self.decided_by.update(() if name is None else (name,))
+        if step.statement.does in _WAITED and name is not None and self._is_by_place(name):
+            self.placed.add(step.position)
         if step.statement.does in BRINGING and not self._is_most(group, name, holds, step.negated):
             self._pass(name, {step.position})
 
@@ -98,6 +105,21 @@ class AssumedPaths:
         """Remember what was passed by, and by which predicate."""
         if name is not None and statements:
             self.passed_by.setdefault(name, set()).update(statements)
+
+    def place(self, number: int, name: str) -> None:
+        """Remember the statements on the sides of a branch by an assumed predicate, if the place of the block
+        decides it. A loop may go on longer in other blocks, and they do alike.
+        """
+        if self._left_from(number) is None and self._is_by_place(name):
+            for side in self.plan.flow.blocks[number].successors:
+                self.placed |= self.plan.doing(_WAITED, side, number)
+
+    def _is_by_place(self, predicate: str) -> bool:
+        """Whether the place of the block decides a predicate."""
+        if predicate not in self._by_place:
+            by = deciding_numbers(self.plan, (predicate,))
+            self._by_place[predicate] = not by.isdisjoint(PLACES)
+        return self._by_place[predicate]
 
     def split(
         self,

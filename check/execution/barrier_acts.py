@@ -90,14 +90,16 @@ class BarrierActs:
         self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
         self.unknown_there: dict[tuple[int, int], Unpublished] = {}  # the same in other blocks of the cluster
-        # Statements that use an mbarrier, and those that invalidate it in a warp that does not know of that.
+        # The statements that use an mbarrier, and those that end it in a warp that does not know of that.
         self.ended_early: set[tuple[int, int]] = set()
-        self._used: dict[
-            int, dict[int, tuple[int, int]]
-        ] = {}  # by mbarrier and warp: its last act and statement
+        # By mbarrier and warp: its last act and statement.
+        self._used: dict[int, dict[int, tuple[int, int]]] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
         self.sent: dict[tuple[int, int], Sent] = {}  # the last one, by statement and warp
+        self.ranks: dict[
+            int, set[int | None]
+        ] = {}  # by statement: of the blocks at whose mbarriers it arrives
         self._left: dict[int, dict[int, int]] = {}  # by phase of the cluster's barrier: the warps' acts
         self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
@@ -280,6 +282,8 @@ class BarrierActs:
         statement = step.statement
         action = statement.operation.action
         barrier.changed_at.add(step.position)
+        ranks = group.registers.ranks(statement.barrier, statement.scope)
+        self.ranks.setdefault(step.position, set()).update(ranks)
         counts = self._operand(group, statement, action.count, 1)
         bytes_ = self._operand(group, statement, action.size, 0)
         assumed = self._operand(group, statement, action.size, 0, True)

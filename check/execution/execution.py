@@ -349,6 +349,8 @@ class Execution:
                 return self._enter(group, number, block.successors[0] if block.successors else None)
         if guard is None or statement.does == "switch":
             return self._skip(group, number, name)
+        if name is not None and name in group.registers.assumed:
+            self._assumed.place(number, name)
         if isinstance(guard, LaneNumbers):
             if name in group.registers.assumed:
                 self._assumed.split(group, number, name, guard, statement.negated, taken)

@@ -62,8 +62,10 @@ class HelpingActs:
         innermost = self.plan.loops.around.get(block, ())[-1:]
         return block in self._executed or self._gone_round.isdisjoint(innermost)
 
-    def freed(self, is_free: Callable[[GroupWait], bool]) -> list[bool]:
-        """For each wait: whether it is free, or may be ended by what stands behind one that is."""
+    def freed(self, is_free: Callable[[GroupWait], bool], goes_on: bool = False) -> list[bool]:
+        """For each wait: whether it is free, or may be ended by what stands behind one that is. `goes_on`: a
+        statement that has changed one mbarrier may change others, too, that are initialised with its count.
+        """
         free = [is_free(wait) for wait in self.waits]
         behind = [self._behind(wait) if any(free) else frozenset[int]() for wait in self.waits]
         while True:
@@ -71,7 +73,9 @@ class HelpingActs:
                 place
                 for place, wait in enumerate(self.waits)
                 if not free[place]
-                and any(free[other] and self._any_helps(acts, wait) for other, acts in enumerate(behind))
+                and any(
+                    free[other] and self._any_helps(acts, wait, goes_on) for other, acts in enumerate(behind)
+                )
             ]
             if not more:
                 return free
@@ -83,15 +87,16 @@ class HelpingActs:
         acts = self.plan.doing(BRINGING, self.plan.flow.block_of(wait.statement), None)
         return frozenset(filter(self._is_live, acts))
 
-    def _any_helps(self, acts: Iterable[int], wait: GroupWait) -> bool:
+    def _any_helps(self, acts: Iterable[int], wait: GroupWait, goes_on: bool = False) -> bool:
         """Whether any of some statements may do what a wait lacks."""
         if wait.kind == "phase":
             acts = self._bringing[self._acts.mbarriers[wait.barrier].pending > 0].intersection(acts)
-        return any(self.helps(index, wait) for index in acts)
+        return any(self.helps(index, wait, goes_on) for index in acts)
 
-    def helps(self, index: int, wait: GroupWait) -> bool:
+    def helps(self, index: int, wait: GroupWait, goes_on: bool = False) -> bool:
         """Whether a statement may do what a wait lacks. One that changes several mbarriers, as the stages of
         a pipeline, changes no other ones than lie in a row with them, and are initialised with their count.
+        `goes_on`: one that has changed a single one may be at its first stage.
         """
         statement = self.plan.code[index]
         if statement.does == "bulk-copy" and not fills_shared(statement):
@@ -104,8 +109,36 @@ class HelpingActs:
         place = _barrier_number(self.plan, index) if named else _address(self.plan, index)
         known = self._changed.get(index, set()) if place is None else {place}
         if len(known) < 2 or named:
-            return not known or wait.barrier in known or (named and place is None)
+            at_first = goes_on and place is None and self._are_alike(known, wait.barrier)
+            return not known or wait.barrier in known or (named and place is None) or at_first
         return wait.barrier not in self._acts.mbarriers or wait.barrier in self._row(known)
+
+    def is_for_some(self, wait: GroupWait, placed: Set[int]) -> bool:
+        """Whether other blocks of a cluster may arrive where a wait lacks arrivals, and nothing shows that
+        each block gets as many as it sends: not every block sends them (what is `placed` is done by some
+        blocks only), or they go to one block, as far as is known. If all blocks wait, and the PTX names the
+        one, the others get none.
+        """
+        if wait.kind != "phase" or not self._acts.mbarriers[wait.barrier].pending:
+            return False
+        ranks: list[int | str | None] = []
+        named: list[int | str | None] = []
+        for index in self._bringing[True]:
+            if self.plan.code[index].operation.names_cluster and self.helps(index, wait):
+                if index in placed:
+                    return True
+                in_text = [*_named_ranks(self.plan, index)]
+                named += in_text
+                ranks += self._acts.ranks.get(index, in_text)
+        known = {*ranks} - {None}
+        if not ranks or len(known) > 1 or not known.isdisjoint(self.plan.differing):
+            return False
+        return wait.statement in placed or {*named} != known
+
+    def _are_alike(self, known: Set[int], other: int) -> bool:
+        """Whether some mbarriers and another one are initialised with the same count."""
+        mbarriers = self._acts.mbarriers
+        return other in mbarriers and all(mbarriers[one].count == mbarriers[other].count for one in known)
 
     def _row(self, stages: Set[int]) -> Set[int]:
         """Some mbarriers, and those that lie in a row with them and have the same count."""
@@ -132,21 +165,53 @@ def _address(plan: WalkPlan, index: int) -> int | None:
     address = statement.barrier or statement.address
     if address is None:
         return None
-    base = (
-        0 if address.base is None else _number(plan, plan.steps.source(address.base, statement.scope), _MOVED)
-    )
+    name = 0 if address.base is None else plan.steps.source(address.base, statement.scope)
+    base = _number(plan, name, index, _MOVED)
     return None if base is None else base + address.offset
 
 
-def _number(plan: WalkPlan, name: int | str, depth: int) -> int | None:
-    """The number that a register always holds."""
+def _number(plan: WalkPlan, name: int | str, before: int, depth: int) -> int | None:
+    """The number that a register always holds before a statement."""
     if isinstance(name, int):
         return name
-    made = plan.code.definitions.get(name, ())
-    if len(made) != 1 or not depth:
+    made = plan.written_by(name, before) if depth else None
+    if made is None:
         return None
-    step = plan.steps.step(made[0])
-    return None if step.guard else step.computed([_number(plan, one, depth - 1) for one in step.sources])
+    step = plan.steps.step(made)
+    if step.guard:
+        return None
+    numbers = [_number(plan, one, made, depth - 1) for one in step.sources]
+    return numbers[0] if step.maps else step.computed(numbers)
+
+
+def _named_ranks(plan: WalkPlan, index: int) -> Iterator[int | str | None]:
+    """What the PTX says of the ranks of the blocks at whose mbarriers a statement arrives: numbers, registers
+    in which threads hold different ones, and None for another register.
+    """
+    address = plan.code[index].barrier
+    base = None if address is None else address.base
+    source = None if base is None else plan.steps.source(base, plan.code[index].scope)
+    for at in _computing(plan, source, index) if isinstance(source, str) else ():
+        if plan.code[at].does == "map-address":
+            text, scope = plan.code[at].operands[-1], plan.code[at].scope
+            yield from plan.differing.intersection(plan.code.unique((text,), scope)) or (number_of(text),)
+
+
+def _computing(plan: WalkPlan, register: str, before: int) -> Iterator[int]:
+    """The statements that compute what a register holds before another one."""
+    waiting = [(register, before)]
+    seen: set[tuple[str, int]] = set()
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        made = plan.written_by(*one)
+        if made is None:
+            yield from plan.statements_behind(one[:1])
+            continue
+        yield made
+        waiting += ((name, made) for name in plan.steps.step(made).read)
 
 
 def bringing(plan: WalkPlan, arrivals: bool) -> Iterator[int]:

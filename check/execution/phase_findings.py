@@ -200,16 +200,17 @@ class PhaseFindings:
         if self._is_signalled():
             stuck = []
         if not alone:  # it is taken that other blocks send what this one sends
-            alike = self._reaches_all() or len(found.ranks - {None}) > 1
-            alike = alike or (bool(stuck) and self._reach_each_other(found, found.sizes))
+            several = self._reaches_all() or len(found.ranks - {None}) > 1
+            each = not several and bool(stuck) and self._reach_each_other(found, found.sizes)
             known = found.acts.receives and found.is_alike and not found.acts.shares
             stuck = [
                 replace(one, doubtful=True)
                 for one in stuck
                 if one.kind in ("arrival", "init", "invalid")
                 or one.within
-                or (alike and one.kind == "phase" and not one.lacks_bytes)
-                or (known and one.kind == "phase")
+                or (one.kind == "phase" and several and not one.awaits_some)
+                or (one.kind == "phase" and each and not one.awaits_bytes)
+                or (one.kind == "phase" and known)
             ]
         self.stuck |= {one.statement: one for one in stuck}
         self.drifts |= {

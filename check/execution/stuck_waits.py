@@ -23,7 +23,8 @@ class Stuck:
     """A wait that never ends: its kind (of GroupWait), statement, barrier and phase, and what it lacks.
     `excused`: with the numbers that are assumed, and maybe not with others; `shown` are several of them.
     `late`: in a thread that comes late; one that comes early does not wait at all. `within`: no other block
-    of a cluster can end it.
+    of a cluster can end it. `awaits_bytes`: it stands behind a wait for bytes, which others may bring;
+    `awaits_some`: or for arrivals of which the PTX does not show that every block sends as many.
     """
 
     kind: str
@@ -37,6 +38,8 @@ class Stuck:
     shown: tuple[int, ...] = ()
     late: bool = False
     within: bool = False
+    awaits_bytes: bool = False
+    awaits_some: bool = False
 
 
 def stuck_waits(
@@ -64,7 +67,12 @@ def stuck_waits(
     opened = helping.freed(partial(_is_open, plan, acts))
     assumptions = helping.freed(is_assumed)
     reached = helping.freed(lambda wait: wait.kind == "phase" or wait.barrier < 0)
-    for (group, wait), is_open, excused, others in zip(waits, opened, assumptions, reached, strict=True):
+    brought = helping.freed(partial(_lacks_bytes, acts), True)
+    sent = helping.freed(
+        lambda wait: _lacks_bytes(acts, wait) or helping.is_for_some(wait, assumed.placed), True
+    )
+    every = zip(waits, opened, assumptions, reached, brought, sent, strict=True)
+    for (group, wait), is_open, excused, others, of_bytes, of_some in every:
         if is_open and not (wait.kind == "init" and _is_past_inits(plan, executed)):
             continue
         if wait.kind == "meet" and wait.barrier < 0:
@@ -88,6 +96,8 @@ def stuck_waits(
             excused,
             late=wait.late,
             within=not others,
+            awaits_bytes=of_bytes,
+            awaits_some=of_some,
         )
 
 
@@ -130,6 +140,11 @@ def _is_open(plan: WalkPlan, acts: WarpActs, wait: GroupWait) -> bool:
         meeting = acts.named[wait.barrier]
         return (meeting.divided and wait.barrier >= 0) or bool(meeting.unequal)
     return wait.kind == "unknown" or (wait.kind == "phase" and not plan.tries_again(wait.statement))
+
+
+def _lacks_bytes(acts: WarpActs, wait: GroupWait) -> bool:
+    """Whether a wait for a phase lacks bytes."""
+    return wait.kind == "phase" and acts.mbarriers[wait.barrier].lacks_bytes
 
 
 def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait, helping: HelpingActs) -> bool:

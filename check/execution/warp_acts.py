@@ -191,11 +191,13 @@ class WarpActs(BarrierActs):
             number = thread // WARP
             warp = self.warps[number]
             landing = None
+            multicast = self._is_multicast(group, step, thread)
             if barrier is not None:
-                landing = barrier.copy(bytes_, box)
+                landing = barrier.copy(
+                    None if multicast else bytes_, box
+                )  # other blocks copy to this one, too
                 warp.clock.knows(address, landing.phase)
             act = self._act_of_thread(group, step, thread)
-            multicast = self._is_multicast(group, step, thread)
             self.shares |= bytes_ is None or multicast
             if multicast and barrier is not None:
                 self._known_there(barrier, number, step)

@@ -361,6 +361,16 @@ class WalkPlan:
         for name in self.closed(registers):
             yield from self.code.definitions.get(name, ())
 
+    def written_by(self, register: str, before: int) -> int | None:
+        """The statement that has written what a register holds before another one: the last in its block, or
+        else the only one; None if that is not known.
+        """
+        made = self.code.definitions.get(register, ())
+        last = self.code.last_definition(register, before)
+        if last >= self.flow.blocks[self.flow.block_of(before)].start:
+            return last
+        return made[0] if len(made) == 1 else None
+
     @property
     def is_polling(self) -> bool:
         """Whether threads may wait for what others write to memory."""
