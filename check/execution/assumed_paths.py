@@ -201,8 +201,20 @@ class AssumedPaths:
         self.left |= ended
         if not ended:
             self.decided_by.add(name)
-            sides = (self._bringing(side, number) for side in self.plan.flow.blocks[number].successors)
-            self._pass(name, frozenset[int]().union(*sides) - self._bringing(following, number))
+            self._pass_others(number, name, following)
+
+    def go(self, number: int, name: str, following: int | None) -> None:
+        """Remember that all threads go one way by the assumed number of a predicate. With other numbers some
+        of them may go another way, where the predicate also depends on which thread it is.
+        """
+        self.decided_by.add(name)
+        if name in self.plan.differing:
+            self._pass_others(number, name, following)
+
+    def _pass_others(self, number: int, name: str, following: int | None) -> None:
+        """Remember what is done on the sides of a branch that is not taken by a predicate."""
+        sides = (self._bringing(side, number) for side in self.plan.flow.blocks[number].successors)
+        self._pass(name, frozenset[int]().union(*sides) - self._bringing(following, number))
 
     def measure(self, group: ThreadGroup, number: int, name: str | None) -> None:
         """Remember how far two numbers are apart whose comparison decides how long a loop is."""

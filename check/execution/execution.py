@@ -365,7 +365,8 @@ class Execution:
                 self._assumed.take(number, name, following)
             else:
                 group.doubtful = True
-                self._assumed.decided_by.update(() if name is None else (name,))
+                if name is not None:
+                    self._assumed.go(number, name, following)
         return self._enter(group, number, following, counted)
 
     def _skip(self, group: ThreadGroup, number: int, name: str | None) -> bool:

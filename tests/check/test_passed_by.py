@@ -104,3 +104,26 @@ def test_a_wait_at_the_end_is_for_the_phase_that_ends() -> None:
 def test_warps_that_wait_for_nothing_of_their_own_keep_step() -> None:
     assert "@%p2 bra PN" in IN_STEP and "PN:" in IN_STEP
     assert found(IN_STEP) == []
+
+
+# A parameter says which threads multiply; with 128 of them the ring is right.
+COUNTED = (
+    RING.replace(".param .u32 n)", ".param .u32 n, .param .u32 m)")
+    .replace("ld.param.u32 %r0,[n];", "ld.param.u32 %r0,[n]; ld.param.u32 %r50,[m];")
+    .replace("setp.lt.u32 %p1,%r1,128;", "setp.lt.u32 %p1,%r1,%r50;")
+)
+OTHERS = COUNTED.replace("setp.lt.u32 %p1", "sub.u32 %r51,160,%r50;\nsetp.lt.u32 %p1").replace(
+    "%p1,%r1,%r50", "%p1,%r1,%r51"
+)
+
+
+@pytest.mark.parametrize("kernel", [COUNTED, OTHERS], ids=["those that multiply", "those that do not"])
+def test_a_parameter_decides_which_threads_do_what(kernel: str) -> None:
+    """With the assumed number all threads multiply, and nobody copies."""
+    assert "%r50;" in kernel
+    assert found(kernel) == []
+
+
+def test_what_no_number_of_threads_brings_is_found() -> None:
+    unmade = COUNTED.replace("mbarrier.init.shared::cta.b64 [%r30],1;\n", "")
+    assert found(unmade) == [(LIKELY, "barrier-uninitialised")]
