@@ -225,8 +225,14 @@ class AssumedPaths:
         if len(gaps) > 1:
             return
         steps, numbers = self.plan.steps, group.registers.numbers
-        for part in steps.conjuncts(name) | steps.conjuncts(name, "or"):
-            step = steps.step(steps.code.definitions[part][0])
+        branch = self.plan.flow.blocks[number].end - 1
+        for part in {name} | steps.conjuncts(name) | steps.conjuncts(name, "or"):
+            made = self.plan.written_by(part, branch)
+            if made is None:
+                continue
+            step = steps.step(made)
+            if step.words[-1] == "pred":
+                continue  # it combines others
             compared = [one if isinstance(one, int) else numbers.get(one) for one in step.sources]
             first, second = compared if len(compared) == 2 else (None, None)
             if isinstance(first, int) and isinstance(second, int) and part in group.registers.assumed:

@@ -100,6 +100,15 @@ def test_an_arrival_behind_a_loop_is_missed(name: str) -> None:
     assert accusations(ring(*RINGS[name], "")) == {("barrier-stuck", "likely")}
 
 
+@pytest.mark.parametrize("name", RINGS)
+def test_one_predicate_may_end_the_loops_of_both_ends(name: str) -> None:
+    """In PTX that people write, and no compiler, a register may be written in several places."""
+    right, wrong = (ring(*RINGS[name], last).replace("%p9", "%p11") for last in (LAST, ""))
+    assert right.count("setp.lt.s32 %p11,%r12,%r8; @%p11") == 2
+    assert accusations(right) == set()
+    assert accusations(wrong) == {("barrier-stuck", "likely")}
+
+
 def test_the_message_says_with_which_numbers() -> None:
     found = check_text(ring(WHOLE, WHOLE, "64", ""), "k.ptx").findings
     assert any("with 512 and 768 for the parameters" in one.message for one in found)
