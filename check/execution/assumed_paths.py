@@ -226,7 +226,7 @@ class AssumedPaths:
             return
         steps, numbers = self.plan.steps, group.registers.numbers
         branch = self.plan.flow.blocks[number].end - 1
-        for part in {name} | steps.conjuncts(name) | steps.conjuncts(name, "or"):
+        for part in sorted({name} | steps.conjuncts(name) | steps.conjuncts(name, "or")):
             made = self.plan.written_by(part, branch)
             if made is None:
                 continue
