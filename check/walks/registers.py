@@ -183,7 +183,14 @@ class Registers:
             self.chosen.update(written)
         elif surely:
             self.chosen.difference_update(written)
-        if step.maps:
+        if (
+            surely
+            and step.maps
+            and self.steps.origin(step.statement.operands[-1], step.statement.scope) == RANK
+        ):
+            for name in written:
+                self.remote.pop(name, None)  # it is in the own block
+        elif step.maps:
             rank = self.value(step.statement.operands[-1], step.statement.scope)
             ranks = frozenset(rank.values if isinstance(rank, LaneNumbers) else (rank,))
             self.remote.update(dict.fromkeys(written, ranks))

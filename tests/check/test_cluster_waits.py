@@ -133,6 +133,15 @@ def test_more_releases_are_counted_than_two_blocks_send(release: str) -> None:
     assert found(ring(HALVES, release, 3)) == {("likely", "barrier-stuck")}
 
 
+@pytest.mark.parametrize(
+    ("release", "count"),
+    [(TO_BOTH.replace("%r25,%r1;", "%r25,%r5;"), 2), (BY_ONE.replace(tells(1, address="%r25"), ""), 1)],
+)
+def test_a_block_releases_no_stages_of_the_other_one(release: str, count: int) -> None:
+    own = release.replace("%r25,0;", "%r25,%r5;")
+    assert found(ring(HALVES, own, count)) == {("likely", "shared-overwritten")}
+
+
 def test_a_release_is_counted_that_only_one_of_two_blocks_sends() -> None:
     assert found(ring(HALVES, TO_BOTH, 1)) == {("likely", "copy-incomplete")}
 
