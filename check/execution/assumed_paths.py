@@ -115,10 +115,16 @@ class AssumedPaths:
                 self.placed |= self.plan.doing(_WAITED, side, number)
 
     def _is_by_place(self, predicate: str) -> bool:
-        """Whether the place of the block decides a predicate."""
+        """Whether the place of the block decides a predicate for all its threads, as far as it does. Where it
+        is compared with a thread's number, other threads do the same in other blocks.
+        """
         if predicate not in self._by_place:
-            by = deciding_numbers(self.plan, (predicate,))
-            self._by_place[predicate] = not by.isdisjoint(PLACES)
+            steps = self.plan.steps
+            parts = {predicate} | steps.conjuncts(predicate) | steps.conjuncts(predicate, "or")
+            self._by_place[predicate] = any(
+                not deciding_numbers(self.plan, (part,)).isdisjoint(PLACES)
+                for part in parts - self.plan.differing
+            )
         return self._by_place[predicate]
 
     def split(

@@ -8,6 +8,7 @@ from math import gcd
 from ..memory.shared_memory import fills_shared
 from ..ptx.operands import number_of
 from ..walks.walk_plan import WalkPlan
+from ..walks.walk_steps import RANK
 from .assumed_paths import BRINGING
 from .warp_acts import WarpActs
 from .warps import GroupWait
@@ -185,7 +186,7 @@ def _number(plan: WalkPlan, name: int | str, before: int, depth: int) -> int | N
 
 
 def _named_ranks(plan: WalkPlan, index: int) -> Iterator[int | str | None]:
-    """What the PTX says of the ranks of the blocks at whose mbarriers a statement arrives: numbers, registers
+    """What the PTX says of the ranks of other blocks at whose mbarriers a statement arrives: numbers, registers
     in which threads hold different ones, and None for another register.
     """
     address = plan.code[index].barrier
@@ -194,6 +195,8 @@ def _named_ranks(plan: WalkPlan, index: int) -> Iterator[int | str | None]:
     for at in _computing(plan, source, index) if isinstance(source, str) else ():
         if plan.code[at].does == "map-address":
             text, scope = plan.code[at].operands[-1], plan.code[at].scope
+            if plan.steps.origin(text, scope) == RANK:
+                continue  # the own block
             yield from plan.differing.intersection(plan.code.unique((text,), scope)) or (number_of(text),)
 
 
