@@ -186,8 +186,8 @@ def _number(plan: WalkPlan, name: int | str, before: int, depth: int) -> int | N
 
 
 def _named_ranks(plan: WalkPlan, index: int) -> Iterator[int | str | None]:
-    """What the PTX says of the ranks of other blocks at whose mbarriers a statement arrives: numbers, registers
-    in which threads hold different ones, and None for another register.
+    """What the PTX says of the ranks of other blocks at whose mbarriers a statement arrives: numbers,
+    registers in which threads hold different ones, and None for another register.
     """
     address = plan.code[index].barrier
     base = None if address is None else address.base
