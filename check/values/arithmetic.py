@@ -110,9 +110,9 @@ def _spelled(make: Callable[[OpcodeKind], ArithmeticRule | None]) -> Callable[..
 
     def made(kind: OpcodeKind) -> ArithmeticRule | None:
         compare, to = make(kind), kind.words[-2]
-        if compare is None or to not in ("u32", "s32", "f32"):
+        if compare is None or to[1:] != "32":
             return None
-        true = _ONE if to == "f32" else (1 << bits_of(kind.words[:-1])) - 1
+        true = _ONE if to[0] == "f" else (1 << bits_of(kind.words[:-1])) - 1
         return lambda m, *sources: m.chosen(compare(m, *sources), m.word(true), m.word(0))
 
     return made
