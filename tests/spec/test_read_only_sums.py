@@ -1,4 +1,4 @@
-"""A register plus a constant is no instruction descriptor, as ptxas has it."""
+"""A register plus a constant is no instruction descriptor, and no scale-d, as ptxas has it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ STATEMENTS = (
 
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=lambda text: text.split()[0])
-def test_a_sum_is_no_instruction_descriptor(statement: str) -> None:
+def test_a_sum_is_no_instruction_descriptor_and_no_predicate(statement: str) -> None:
     right = statement.replace("IDESC", "%r3")
     assert ptxmma.legal(right, ptx="8.7", target="sm_100a")
-    for wrong in ("%r3+4", "%r3+0"):
-        text = statement.replace("IDESC", wrong)
-        assert not ptxmma.legal(text, ptx="8.7", target="sm_100a")
+    for wrong in (right.replace("%r3", "%r3+4"), right.replace("%p1", "%p1+4")):
+        assert not ptxmma.legal(wrong, ptx="8.7", target="sm_100a")
