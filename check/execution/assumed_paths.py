@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from math import log2
 
 from ..ptx.flow import Block
+from ..ptx.operation import BROUGHT
 from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
@@ -20,7 +21,6 @@ LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stag
 _EVEN_ROUNDS = (8, 12)  # in steps of 2 and 4, too: sizes that kernels ask for are multiples of such
 BRINGING = frozenset(("init", "invalidate", "arrive", "copy-arrive", "expect", "bulk-copy", "meet"))
 _WAITED = BRINGING | {"await"}
-_READS = frozenset(("load", "update", "call"))
 _STEPPED_ROUNDS = 5  # at least, of one whose rounds count more than one
 
 
@@ -36,7 +36,7 @@ class AssumedPaths:
     def __init__(self, plan: WalkPlan, sizes: AssumedSizes) -> None:
         self.plan = plan
         self._is_first = FIRST.isdisjoint(name for name, _ in sizes.others)
-        self._placed: dict[str, bool] = {}
+        self._by_first_place: dict[str, bool] = {}
         self._closes: dict[int, bool] = {}  # by block
         self.left: set[int] = set()
         self.passed_by: dict[str, set[int]] = {}
@@ -169,7 +169,7 @@ class AssumedPaths:
             return False
         register = value is not negated  # what the register must hold
         for part in self.plan.steps.conjuncts(guard, "and" if register else "or"):
-            if part not in group.registers.assumed or self._is_placed(part):
+            if part not in group.registers.assumed or self._is_by_first_place(part):
                 holding = true_threads(group.registers.guard(part, not register), threads)
                 threads = threads if holding is None else holding
         if value:
@@ -177,17 +177,17 @@ class AssumedPaths:
         without = frozenset(true)
         return threads == tuple([thread for thread in group.threads if thread not in without])
 
-    def _is_placed(self, predicate: str) -> bool:
+    def _is_by_first_place(self, predicate: str) -> bool:
         """Whether a predicate depends on the place of the grid's first block, which every launch has, and on
         no other assumed number.
         """
-        if predicate not in self._placed:
+        if predicate not in self._by_first_place:
             made = self.plan.statements_behind((predicate,))
-            loads = any(self.plan.code.operation(index).does in _READS for index in made)
-            self._placed[predicate] = (
+            loads = any(self.plan.code.operation(index).does in BROUGHT for index in made)
+            self._by_first_place[predicate] = (
                 self._is_first and not loads and deciding_numbers(self.plan, (predicate,)) <= FIRST
             )
-        return self._placed[predicate]
+        return self._by_first_place[predicate]
 
     def decided(self, group: ThreadGroup, predicate: str | None, value: bool) -> bool:
         """Whether a predicate has its value with other assumed numbers, too: a known part of it decides."""
@@ -270,8 +270,7 @@ class AssumedPaths:
     ) -> bool:
         """Whether the numbers with which the wait at a statement lacks what others bring may show a fault:
         the same ones decide how often threads come to the wait (or to the loops that they have `gone` round
-        before, by their heads) and to these, and the predicates by which
-        threads passed acts by.
+        before, by their heads) and to these, and the predicates by which threads passed acts by.
         """
         rounds = rounds_by(self.plan, (wait,)) or rounds_of(self.plan, gone)
         if not rounds or not changed_at or rounds != rounds_by(self.plan, changed_at):

@@ -97,9 +97,8 @@ class BarrierActs:
         self.drifts: dict[int, Drift] = {}  # by mbarrier
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
         self.sent: dict[tuple[int, int], Sent] = {}  # the last one, by statement and warp
-        self.ranks: dict[
-            int, set[int | None]
-        ] = {}  # by statement: of the blocks at whose mbarriers it arrives
+        # By statement: the ranks of the blocks at whose mbarriers it arrives.
+        self.ranks: dict[int, set[int | None]] = {}
         self._left: dict[int, dict[int, int]] = {}  # by phase of the cluster's barrier: the warps' acts
         self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
@@ -172,9 +171,7 @@ class BarrierActs:
         """Whether an assumed number decides that the access happens, or where."""
         if group.doubtful or not group.registers.assumed:
             return group.doubtful
-        steps = group.registers.steps
-        by = steps.unguarded(step) if step.statement.does == "multiply" else steps.addressed(step)
-        return not group.registers.assumed.isdisjoint(by)
+        return not group.registers.assumed.isdisjoint(group.registers.steps.placing(step))
 
     def _memory_fence(self, threads: tuple[int, ...]) -> None:
         for number in by_warp(threads):

@@ -157,7 +157,7 @@ class Mbarrier:
     def has_gone_on_without(self, phase: int, warp: int, act: int) -> bool:
         """Whether all phases behind one ended before an act of a warp could; they expected no bytes."""
         behind = self.bytes[phase + 1 : self.phase]
-        return not any(one != 0 for one in behind) and self.told[self.phase - 1].seen[warp] < act
+        return all(one == 0 for one in behind) and self.told[self.phase - 1].seen[warp] < act
 
     def arrive(
         self,

@@ -375,7 +375,8 @@ class Execution:
         """
         working = self._working(number, name)
         if working is not None:
-            return self._enter(group, number, self._take_work(group, working))
+            self._guess(group)
+            return self._enter(group, number, working)
         acting = self.plan.acting(self.acts.skips)
         successors = self.plan.flow.blocks[number].successors
         behind = [self.plan.loops.blocks_of(side, number) for side in successors]
@@ -412,11 +413,10 @@ class Execution:
         is_only = len(working) == 1 < len(sides) and name is not None and self.plan.is_given(name)
         return working[0] if is_only else None
 
-    def _take_work(self, group: ThreadGroup, side: int) -> int:
-        """Let a group go to the only side with work, whose guard is unknown."""
+    def _guess(self, group: ThreadGroup) -> None:
+        """Remember that a group goes to the only side with work, and that its guard is unknown."""
         group.doubtful = True
         self._guessed = True
-        return side
 
     def _split(
         self,
@@ -434,7 +434,8 @@ class Execution:
             working = self._working(number, name)
             if working is None:
                 return self._skip(group, number, name)
-            holds = int(self._take_work(group, working) == taken)
+            self._guess(group)
+            holds = int(working == taken)
             sides[holds] = Threads(sorted((*sides.get(holds, ()), *unknown)))
         if len(sides) == 1:
             return self._enter(group, number, taken if next(iter(sides)) else fall)

@@ -208,9 +208,10 @@ class PhaseFindings:
                 for one in stuck
                 if one.kind in ("arrival", "init", "invalid")
                 or one.within
-                or (one.kind == "phase" and several and not one.awaits_some)
-                or (one.kind == "phase" and each and not one.awaits_bytes)
-                or (one.kind == "phase" and known)
+                or (
+                    one.kind == "phase"
+                    and (known or (several and not one.awaits_some) or (each and not one.awaits_bytes))
+                )
             ]
         self.stuck |= {one.statement: one for one in stuck}
         self.drifts |= {
@@ -380,7 +381,8 @@ class PhaseFindings:
             yield from cluster_ends(self.module, self.code, self.sent)
         for init, use in self.unpublished:
             yield self._reports.unpublished(self.unpublished[init, use])
-        for use, end in {end: (use, end) for use, end in sorted(self.ended_early, reverse=True)}.values():
+        first_uses = {end: use for use, end in sorted(self.ended_early, reverse=True)}
+        for end, use in first_uses.items():
             yield self._reports.ended_early(use, end)
 
     def settles(self, finding: Finding) -> bool:

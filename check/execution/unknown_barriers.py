@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..ptx.decode import DecodedStatement
+from ..ptx.operation import BROUGHT
 from ..values.lane_numbers import LaneNumbers
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
 
 __all__ = ["why_not_known", "why_unknown"]
 
-_BROUGHT = frozenset(("load", "update", "call"))
 _TOGETHER = frozenset(("lane", "agreed"))  # results that some threads' numbers have, and others' do not
 
 
@@ -38,7 +38,7 @@ def why_not_known(registers: Registers, names: Iterable[int | str]) -> str:
             step = steps.step(index)
             if step.result == "parameter":
                 continue
-            if step.statement.does in _BROUGHT:
+            if step.statement.does in BROUGHT:
                 return "comes from memory or from a call"
             if _is_opaque(registers, step):
                 opcodes.append(step.statement.operation.opcode)

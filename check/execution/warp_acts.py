@@ -193,9 +193,8 @@ class WarpActs(BarrierActs):
             landing = None
             multicast = self._is_multicast(group, step, thread)
             if barrier is not None:
-                landing = barrier.copy(
-                    None if multicast else bytes_, box
-                )  # other blocks copy to this one, too
+                # What is multicast comes from other blocks, too.
+                landing = barrier.copy(None if multicast else bytes_, box)
                 warp.clock.knows(address, landing.phase)
             act = self._act_of_thread(group, step, thread)
             self.shares |= bytes_ is None or multicast

@@ -28,7 +28,7 @@ def uniform_registers(code: DecodedFunction, sliced: PathSlice) -> frozenset[str
                 made[register] += statement.writes
             if _tells_apart(code, statement):
                 waiting += statement.writes
-    differing = closure(waiting, made)
+    differing = closure(waiting, made.__getitem__)
     return frozenset(sliced.wanted - differing)
 
 

@@ -20,7 +20,7 @@ S = TypeVar("S")
 V = TypeVar("V")
 
 
-def closure(starts: Iterable[N], following: Mapping[N, Iterable[N]]) -> set[N]:
+def closure(starts: Iterable[N], following: Callable[[N], Iterable[N]]) -> set[N]:
     """Some nodes, and all that follow from them."""
     found: set[N] = set()
     waiting = list(starts)
@@ -28,7 +28,7 @@ def closure(starts: Iterable[N], following: Mapping[N, Iterable[N]]) -> set[N]:
         node = waiting.pop()
         if node not in found:
             found.add(node)
-            waiting += following.get(node, ())
+            waiting += following(node)
     return found
 
 

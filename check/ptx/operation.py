@@ -13,8 +13,10 @@ from ...spec.legality import Judge
 from ...spec.model import Form, Instruction, Operand, OperandShape
 from ...spec.variants import Variant
 
-__all__ = ["FittingForm", "Operation", "Operations", "ProductShape", "copies_both_ways"]
+__all__ = ["BROUGHT", "OPAQUE", "FittingForm", "Operation", "Operations", "ProductShape", "copies_both_ways"]
 
+OPAQUE = frozenset(("load", "update"))  # actions whose results do not depend on registers alone
+BROUGHT = OPAQUE | {"call"}  # those by which a number comes from elsewhere
 SPACES = ("shared", "global", "local", "param", "const")
 _BOTH_WAYS = frozenset({("shared", "global"), ("global", "shared")})  # destination and source
 _TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")

@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
 
@@ -19,7 +20,7 @@ from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..values.opcode_kind import bits_of
 from ..values.real_arithmetic import is_real
-from .shared_offsets import LoadedParameter, shared_offsets
+from .shared_offsets import LoadedParameter, lie_in_shared, shared_offsets
 
 __all__ = ["AssumedSizes", "ParameterNumbers", "parameter_number"]
 
@@ -81,9 +82,9 @@ class ParameterNumbers:
                 made[register] += statement.reads
             if word == "cvta" or statement.does == "call" or statement.operation.space == "param":
                 waiting += statement.reads
-            elsewhere = [*statement.addresses][_lies_in_shared(statement) :]
+            elsewhere = islice(statement.addresses, lie_in_shared(statement), None)
             waiting += self._code.registers_in(" ".join(elsewhere), statement.scope)
-        pointing = closure(waiting, made)
+        pointing = closure(waiting, made.__getitem__)
         return frozenset(
             (name, offset // _SLOT)
             for one in self._loads
@@ -118,13 +119,6 @@ def parameter_number(sizes: Iterable[int], unit: int) -> int:
     """A number that spells some sizes of so many bytes each; 1 in place of one that does not fit."""
     bits = 8 * unit
     return sum((size if size < 1 << bits - 1 else 1) << bits * place for place, size in enumerate(sizes))
-
-
-def _lies_in_shared(statement: DecodedStatement) -> int:
-    """How many of the first addresses of a statement surely lie in shared memory."""
-    if statement.does in ("copy", "bulk-copy"):
-        return int(statement.does == "copy")
-    return len([*statement.addresses]) if statement.operation.space == "shared" else 0
 
 
 def _place(operand: str) -> tuple[str, int]:

@@ -219,7 +219,7 @@ class _Replay:
 
     def _act(self, step: WalkStep) -> None:
         statement, does = step.statement, step.statement.does
-        if not self.registers.assumed.isdisjoint(self._placing(step)):
+        if not self.registers.assumed.isdisjoint(self.plan.steps.placing(step)):
             self.placed.add(step.position)
         if does == "multiply":
             if step.position in self.products:
@@ -231,11 +231,6 @@ class _Replay:
                 self._fill(step)
         elif step.position in self.stores and (does == "copy" or stores_shared(statement)):
             self._store(step)
-
-    def _placing(self, step: WalkStep) -> Collection[int | str]:
-        """The registers that say which bytes a statement accesses."""
-        steps = self.plan.steps
-        return steps.unguarded(step) if step.statement.does == "multiply" else steps.addressed(step)
 
     def _active(self, step: WalkStep) -> Numbers:
         """A flag: which threads execute a statement."""

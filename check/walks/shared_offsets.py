@@ -6,21 +6,23 @@ A host passes offsets and strides with which buffers lie apart. One number for a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 from math import prod
 from typing import NamedTuple
 
 from ..memory.matrices import descriptor_texts
+from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import number_of
+from ..ptx.operation import BROUGHT
 
-__all__ = ["LoadedParameter", "shared_offsets"]
+__all__ = ["LoadedParameter", "lie_in_shared", "shared_offsets"]
 
 _OFFSET, _NEXT_OFFSET = 136 << 10, 16 << 10  # bytes: behind what kernels fill from the start
 _STRIDE, _NEXT_STRIDE = 40 << 10, 24 << 10  # bytes from one stage to the next, with all its buffers
 _UNIT = 32  # a stride's factors are multiples of it
 _WORD = 4  # bytes of an address of shared memory
 _WRAPS = frozenset(("rem", "div", "min", "max"))  # their results do not grow with the number
-_BROUGHT = frozenset(("load", "update", "call"))
 _SCALES = frozenset(("mul", "mad", "mul24", "mad24", "shl"))
 _FACTORS = slice(1, 3)  # the operands that are multiplied
 
@@ -102,25 +104,29 @@ def _scaling(code: DecodedFunction, registers: Iterable[str]) -> set[int]:
 
 def _behind(code: DecodedFunction, registers: Iterable[str]) -> set[str]:
     """Some registers, and those from which they are computed so that they grow with them."""
-    waiting, found = list(registers), set[str]()
-    while waiting:
-        register = waiting.pop()
-        if register in found:
-            continue
-        found.add(register)
-        for index in code.definitions.get(register, ()):
-            operation = code.operation(index)
-            if operation.does not in _BROUGHT and operation.words[0] not in _WRAPS:
-                waiting += code[index].reads
-    return found
+    return closure(registers, lambda register: _grown_from(code, register))
+
+
+def _grown_from(code: DecodedFunction, register: str) -> Iterator[str]:
+    for index in code.definitions.get(register, ()):
+        operation = code.operation(index)
+        if operation.does not in BROUGHT and operation.words[0] not in _WRAPS:
+            yield from code[index].reads
+
+
+def lie_in_shared(statement: DecodedStatement) -> int:
+    """How many of a statement's addresses, the first ones, surely lie in shared memory; none of a bulk copy's
+    do.
+    """
+    if statement.does in ("copy", "bulk-copy"):
+        return int(statement.does == "copy")
+    return len(statement.operands) if statement.operation.space == "shared" else 0
 
 
 def _addressing(code: DecodedFunction, statement: DecodedStatement) -> Iterator[str]:
     """The registers of a statement's addresses in shared memory; of a bulk copy, all: pointers are none."""
-    if statement.does == "copy":
-        yield from code.registers_in(next(statement.addresses, ""), statement.scope)
-    elif statement.does == "bulk-copy" or statement.operation.space == "shared":
-        yield from code.registers_in(" ".join(statement.addresses), statement.scope)
+    count = None if statement.does == "bulk-copy" else lie_in_shared(statement)
+    yield from code.registers_in(" ".join(islice(statement.addresses, count)), statement.scope)
 
 
 def _descriptors(statement: DecodedStatement) -> tuple[str, int]:

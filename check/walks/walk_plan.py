@@ -12,10 +12,11 @@ from ..memory.matrices import described
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
+from ..ptx.operation import BROUGHT, OPAQUE
 from ..values.real_arithmetic import is_real
 from .inverted_waits import is_inverted
 from .second_tries import second_try
-from .walk_steps import OPAQUE, WalkStep, WalkSteps
+from .walk_steps import WalkStep, WalkSteps
 
 __all__ = ["COUNTED", "PRODUCTS", "WalkPlan"]
 
@@ -43,7 +44,6 @@ _STRONG = frozenset(("acquire", "acq_rel", "relaxed", "volatile", "mmio"))  # ac
 _TELLS = frozenset(
     ("load", "store", "copy", "bulk-copy", "multiply", "init", "arrive", "meet", "copy-arrive")
 )
-_BROUGHT = OPAQUE | {"call"}
 _CONSTANT = frozenset(("param", "const"))
 
 
@@ -142,7 +142,7 @@ class WalkPlan:
             index
             for index in self.statements_behind((predicate,))
             for operation in (self.code.operation(index),)
-            if operation.does in _BROUGHT and operation.space not in _CONSTANT
+            if operation.does in BROUGHT and operation.space not in _CONSTANT
         }
         return bool(behind) and behind <= self._word_loads
 
@@ -169,7 +169,7 @@ class WalkPlan:
             if statement.writes and statement.does not in OPAQUE:
                 for register in statement.reads:
                     made[register] += statement.writes
-        return closure(waiting, made)
+        return closure(waiting, made.__getitem__)
 
     def _slice(self) -> set[str]:
         """The registers that addresses, descriptors and branches depend on."""
@@ -232,15 +232,7 @@ class WalkPlan:
 
     def closed(self, registers: Iterable[str]) -> set[str]:
         """Some registers, and all that their values are computed from."""
-        waiting = list(registers)
-        wanted: set[str] = set()
-        while waiting:
-            register = waiting.pop()
-            if register in wanted:
-                continue
-            wanted.add(register)
-            waiting += self.steps.made_from[register]
-        return wanted
+        return closure(registers, self.steps.made_from.__getitem__)
 
     def _named(self, statement: DecodedStatement) -> tuple[str, ...]:
         """The registers that a statement that counts needs: of a product its descriptors and its guard, of a

@@ -17,6 +17,7 @@ from ..memory.matrices import GRANULE, described
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of, vector_elements
+from ..ptx.operation import OPAQUE
 from ..ptx.source import PtxModule
 from ..values.arithmetic import DECIDED, MASK, MOVES, rule_of
 from ..values.lane_numbers import Numbers
@@ -26,14 +27,13 @@ from ..values.word_algebra import NUMBER, NoResultError
 from .loops import Loops
 from .parameters import ParameterNumbers
 
-__all__ = ["FIRST", "OPAQUE", "PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
+__all__ = ["FIRST", "PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
 
 RANK = "%cluster_ctarank"  # of the block in its cluster
 RANKS = "%cluster_nctarank"  # how many blocks the cluster has
 # What tells the blocks of a cluster apart.
 PLACES = frozenset({RANK} | {f"%{name}.{axis}" for name in ("ctaid", "cluster_ctaid") for axis in "xyz"})
 SIZE = "size"  # names the number of every parameter that is not a pointer
-OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
 _RESULTS = {
     "await": "awaited",
     "arrive": "awaited",
@@ -139,7 +139,7 @@ class WalkSteps:
         self._located: dict[int, frozenset[str]] = {}
         self._heeded: dict[int, bool] = {}
         self._conjuncts: dict[tuple[str, str], frozenset[str]] = {}
-        self._unguarded: dict[int, frozenset[str]] = {}
+        self._unguarded: dict[int, frozenset[int | str]] = {}
         self._bases: dict[int, frozenset[int | str]] = {}
         self._place(module)
 
@@ -256,7 +256,7 @@ class WalkSteps:
         negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
         return _FOUND.get(statement.does, "computed"), sources, negates
 
-    def unguarded(self, step: WalkStep) -> frozenset[str]:
+    def unguarded(self, step: WalkStep) -> frozenset[int | str]:
         """The registers that a statement reads, but for its guard."""
         found = self._unguarded.get(step.position)
         if found is None:
@@ -272,6 +272,12 @@ class WalkSteps:
             found = frozenset(self.source(base, statement.scope) for base in bases if base is not None)
             self._bases[step.position] = found
         return found
+
+    def placing(self, step: WalkStep) -> frozenset[int | str]:
+        """The registers that say which bytes a statement accesses: those of its address, or of a product's
+        descriptors.
+        """
+        return self.unguarded(step) if step.statement.does == "multiply" else self.addressed(step)
 
     def conjuncts(self, predicate: str, word: str = "and") -> frozenset[str]:
         """Predicates, written once, that are true if another one is: those of which it is `and`. With `or`:
