@@ -184,7 +184,7 @@ class BarrierActs:
 
     def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         self.invalid.discard(address)
-        self._used.pop(address, None)
+        self._use_ends(step, address, threads)
         position = step.statement.operation.action.count
         count = number_at(self._operand(group, step.statement, position, 0), threads[0])
         number = threads[0] // WARP
@@ -210,8 +210,11 @@ class BarrierActs:
         )
 
     def _invalidate(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
-        """End an mbarrier, with which all warps should have done."""
         self.invalid.add(address)
+        self._use_ends(step, address, threads)
+
+    def _use_ends(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
+        """An mbarrier ends, with which all warps should have done."""
         number = threads[0] // WARP
         seen = self.warps[number].clock.seen
         for other, (act, use) in self._used.pop(address, {}).items():

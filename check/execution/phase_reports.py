@@ -186,9 +186,12 @@ class PhaseReports:
         return self._of_barrier("barrier-unpublished", one.doubtful, what, steps)
 
     def ended_early(self, use: int, end: int) -> Finding:
-        """An mbarrier that is invalidated while another warp may use it."""
-        steps = [(use, "uses the mbarrier in another warp"), (end, "invalidates it")]
-        what = "it is invalidated, and no barrier stands between its use by another warp and that"
+        """An mbarrier that is invalidated, or initialised again, while another warp may use it."""
+        does = "invalidates" if self.code[end].does == "invalidate" else "initialises"
+        again = "" if does == "invalidates" else " again"
+        steps = [(use, "uses the mbarrier in another warp"), (end, f"{does} it{again}")]
+        done = does.removesuffix("s") + "d"
+        what = f"it is {done}{again}, and no barrier stands between its use by another warp and that"
         return self._of_barrier("barrier-uninitialised", True, what, steps)
 
     def _of_barrier(self, name: str, doubtful: bool, what: str, steps: list[tuple[int, str]]) -> Finding:

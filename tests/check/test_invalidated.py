@@ -1,4 +1,6 @@
-"""An mbarrier that was invalidated (9.7.13.15.11) is used again only behind another init."""
+"""An mbarrier that was invalidated (9.7.13.15.11) is used again only behind another init, and none is initialised
+again while others use it (9.7.13.15.9).
+"""
 
 from __future__ import annotations
 
@@ -70,3 +72,17 @@ def test_an_mbarrier_is_invalidated_too_early(old: str, new: str, found: set[str
             "bar.sync 0;\n\nret", "E: ret"
         )
     assert {one.rule for one in check_text(text, "k.ptx").findings} == found
+
+
+@pytest.mark.parametrize(
+    "ends", ["mbarrier.inval.shared::cta.b64 [%r2]", "mbarrier.init.shared::cta.b64 [%r2],64"]
+)
+@pytest.mark.parametrize(("barrier", "early"), [("bar.sync 0;", False), ("", True)])
+def test_an_mbarrier_is_initialised_again_too_early(ends: str, barrier: str, early: bool) -> None:
+    """The other warp may wait still: a barrier must stand between."""
+    text = KERNEL.replace("THEN", "").replace("mbarrier.inval.shared::cta.b64 [%r2]", ends)
+    text = text.replace("@!%p2 bra W;\nbar.sync 0;", f"@!%p2 bra W;\n{barrier}")
+    found = [one for one in check_text(text, "k.ptx").findings if one.rule == "barrier-uninitialised"]
+    assert len(found) == early
+    again = "initialised again" if ".init" in ends else "invalidated"
+    assert all(f"it is {again}, and no barrier stands between" in one.message for one in found)
