@@ -93,8 +93,8 @@ class ParameterNumbers:
         )
 
     @cached_property
-    def _offsets(self) -> dict[tuple[str, int], int]:
-        """The numbers of parameters that say where something lies in shared memory."""
+    def _offsets(self) -> dict[tuple[str, int], int | None]:
+        """The numbers of parameters that say where something lies in shared memory; None: none is taken."""
         found = []
         for one in self._loads:
             if not is_real(one.operation.words):

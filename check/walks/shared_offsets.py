@@ -1,6 +1,7 @@
 """Which parameters say where something lies in shared memory, and which numbers are they taken to have?
 
-A host passes offsets and strides with which buffers lie apart. One number for all would let them meet.
+A host passes offsets and strides with which buffers lie apart. One number for all would let them meet. Where
+one is compared with another parameter, as a ring's stride with its size, no number is taken.
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ __all__ = ["LoadedParameter", "lie_in_shared", "shared_offsets"]
 _OFFSET, _NEXT_OFFSET = 136 << 10, 16 << 10  # bytes: behind what kernels fill from the start
 _STRIDE, _NEXT_STRIDE = 40 << 10, 24 << 10  # bytes from one stage to the next, with all its buffers
 _UNIT = 32  # a stride's factors are multiples of it
+_SHIFT = 15  # of the number of a stage
 _WORD = 4  # bytes of an address of shared memory
 _WRAPS = frozenset(("rem", "div", "min", "max"))  # their results do not grow with the number
 _SCALES = frozenset(("mul", "mad", "mul24", "mad24", "shl"))
-_FACTORS = slice(1, 3)  # the operands that are multiplied
+_FACTORS = slice(1, 3)  # the operands that are multiplied, or compared
+_COMPARES = frozenset(("setp", "set"))
+# What makes an address of an offset and a stride; differences also make remainders.
+_PLACES = frozenset(("mov", "add", "mul", "mad", "shl", "selp", "cvt"))
 
 
 class LoadedParameter(NamedTuple):
@@ -38,9 +43,10 @@ class LoadedParameter(NamedTuple):
 
 def shared_offsets(
     code: DecodedFunction, parameters: Collection[LoadedParameter]
-) -> dict[tuple[str, int], int]:
+) -> dict[tuple[str, int], int | None]:
     """The numbers of parameters from which addresses of shared memory are computed, and with which nothing is
-    compared; by name and first byte. A parameter that is a whole descriptor is none of them.
+    compared; by name and first byte. None: another parameter is compared with it. A parameter that is a whole
+    descriptor is none of them.
     """
     addresses = _behind(code, (name for one in code for name in _addressing(code, one)))
     words = _behind(code, (name for one in code for name in code.registers_in(*_descriptors(one))))
@@ -52,17 +58,24 @@ def shared_offsets(
     ]
     if not laid:
         return {}
-    compares = (statement for statement in code if statement.operation.words[0] in ("setp", "set"))
+    compares = [statement for statement in code if statement.operation.words[0] in _COMPARES]
     compared = _behind(code, (name for statement in compares for name in statement.reads))
     given = {register for one in parameters for register in one.registers}
     scales = [_factors(code, code[at], given) for at in _scaling(code, addresses | words)]
+    shifting = [at for at in _scaling(code, addresses) if code.operation(at).words[0] == "shl"]
     registers: dict[tuple[str, int], frozenset[str]] = {}
     for one in laid:
         slot = one.name, one.first
         registers[slot] = registers.get(slot, frozenset()) | one.registers
-    offsets: dict[tuple[str, int], int] = {}
+    places = _placing(code, (name for one in code for name in _plain_addresses(code, one)))
+    offsets: dict[tuple[str, int], int | None] = {}
     for place, (slot, own) in enumerate(registers.items()):
         if not own.isdisjoint(compared):
+            if not own.isdisjoint(places) and _is_measured(code, compares, own, given - own):
+                offsets[slot] = None
+            continue
+        if any(not own.isdisjoint(code.unique(code[at].operands[2:], code[at].scope)) for at in shifting):
+            offsets[slot] = _SHIFT
             continue
         by = [factors for factors in scales if not own.isdisjoint(factors.behind)]
         if not by:
@@ -114,6 +127,35 @@ def _grown_from(code: DecodedFunction, register: str) -> Iterator[str]:
             yield from code[index].reads
 
 
+def _placing(code: DecodedFunction, registers: Iterable[str]) -> set[str]:
+    """Some registers, and those from which they are computed as places are: by sums and multiples."""
+
+    def made(register: str) -> Iterator[str]:
+        for index in code.definitions.get(register, ()):
+            words = code.operation(index).words
+            if words[0] in _PLACES and "hi" not in words:
+                yield from code[index].reads
+
+    return closure(registers, made)
+
+
+def _is_measured(
+    code: DecodedFunction,
+    compares: Iterable[DecodedStatement],
+    own: Collection[str],
+    others: Collection[str],
+) -> bool:
+    """Whether a place that a parameter says is compared with one that another parameter says."""
+    for one in compares:
+        sides = [_placing(code, code.unique((text,), one.scope)) for text in one.operands[_FACTORS]]
+        if any(
+            not side.isdisjoint(own) and not other.isdisjoint(others) and other.isdisjoint(own)
+            for side, other in (sides, sides[::-1])
+        ):
+            return True
+    return False
+
+
 def lie_in_shared(statement: DecodedStatement) -> int:
     """How many of a statement's addresses, the first ones, surely lie in shared memory; none of a bulk copy's
     do.
@@ -127,6 +169,15 @@ def _addressing(code: DecodedFunction, statement: DecodedStatement) -> Iterator[
     """The registers of a statement's addresses in shared memory; of a bulk copy, all: pointers are none."""
     count = None if statement.does == "bulk-copy" else lie_in_shared(statement)
     yield from code.registers_in(" ".join(islice(statement.addresses, count)), statement.scope)
+
+
+def _plain_addresses(code: DecodedFunction, statement: DecodedStatement) -> Iterator[str]:
+    """The registers of a statement's addresses in shared memory, without coordinates in a tensor."""
+    if statement.does == "bulk-copy":
+        texts = [text for text in statement.addresses if "," not in text]
+    else:
+        texts = [*islice(statement.addresses, lie_in_shared(statement))]
+    yield from code.registers_in(" ".join(texts), statement.scope)
 
 
 def _descriptors(statement: DecodedStatement) -> tuple[str, int]:

@@ -95,3 +95,63 @@ def test_an_offset_is_what_addresses_grow_with(kernel: Any, use: str, is_offset:
     load = next(one for one in made.code if one.does == "load")
     found = ParameterNumbers(made.code).source(load.operands[1], load.operation.words)
     assert isinstance(found, int) == is_offset
+
+
+# Two stages of a ring lie as far apart as a host says. One copy is in flight while the other stage is read.
+RING = """
+.version 8.0
+.target sm_86
+.address_size 64
+.extern .shared .align 128 .b8 rg[];
+.visible .entry ring(.param .u64 k, .param .u32 n, .param .u32 st, .param .u32 tot)
+.reqntid 128, 1, 1
+{
+.reg .pred %p<4>; .reg .b32 %r<64>; .reg .f32 %f<8>; .reg .b64 %d<8>;
+ld.param.u64 %d1,[k]; ld.param.u32 %r1,[n]; ld.param.u32 %r40,[st]; ld.param.u32 %r41,[tot];
+mov.u32 %r2,%tid.x; mov.u32 %r3,rg; mov.u32 %r42,0; mov.u32 %r30,0;
+mul.wide.u32 %d4,%r2,16; add.s64 %d5,%d1,%d4; mad.lo.u32 %r6,%r2,16,%r3;
+mov.f32 %f0,0f00000000; mov.f32 %f1,0f00000000; mov.f32 %f2,0f00000000; mov.f32 %f3,0f00000000;
+cp.async.cg.shared.global [%r6],[%d5],16;
+cp.async.commit_group;
+T:
+cp.async.wait_group 0;
+BARRIER
+NEXT
+add.u32 %r32,%r6,%r31; add.s64 %d5,%d5,2048; sub.u32 %r1,%r1,1; setp.ne.u32 %p1,%r1,0;
+@%p1 cp.async.cg.shared.global [%r32],[%d5],16;
+cp.async.commit_group;
+xor.b32 %r33,%r6,512; add.u32 %r33,%r33,%r30;
+ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r20,%r21,%r22,%r23},[%r33];
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3},{%r20,%r21,%r22,%r23},{%r22,%r23},{%f0,%f1,%f2,%f3};
+mov.u32 %r30,%r31;
+@%p1 bra T;
+ret;
+}
+"""
+BY_STRIDE_AND_SIZE = "add.u32 %r31,%r30,%r40; setp.ge.u32 %p2,%r31,%r41; selp.b32 %r31,0,%r31,%p2;"
+BY_STRIDE = "add.u32 %r42,%r42,1; and.b32 %r43,%r42,1; mul.lo.u32 %r31,%r43,%r40;"
+BY_SHIFT = "add.u32 %r42,%r42,1; and.b32 %r43,%r42,1; shl.b32 %r31,%r43,%r40;"
+
+
+@pytest.mark.parametrize(
+    "following", [BY_STRIDE_AND_SIZE, BY_STRIDE, BY_SHIFT], ids=["size", "stride", "shift"]
+)
+def test_stages_lie_as_far_apart_as_a_host_says(following: str) -> None:
+    """The host passes a stride, its logarithm, or also the size of the ring: two stages never meet."""
+    text = RING.replace("NEXT", following)
+    assert not [
+        one
+        for one in check_text(text.replace("BARRIER", "bar.sync 0;"), "k.ptx").findings
+        if one.tier in (ERROR, LIKELY)
+    ]
+
+
+@pytest.mark.parametrize("following", [BY_STRIDE, BY_SHIFT], ids=["stride", "shift"])
+def test_a_missing_barrier_is_found_whatever_the_stride(following: str) -> None:
+    """Without the barrier, another warp reads what it has not been told of."""
+    text = RING.replace("NEXT", following).replace("BARRIER", "")
+    found = check_text(text, "k.ptx").findings
+    assert {one.rule for one in found if one.tier in (ERROR, LIKELY)} & {
+        "copy-incomplete",
+        "shared-unsynchronised",
+    }
