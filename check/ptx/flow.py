@@ -28,7 +28,8 @@ _JUMPS, _LEAVES = ("jump", "switch"), ("leave", "abort")
 class Block:
     """Statements `start` to `end` (exclusive); `branch` is the successor taken, `fall` the one behind.
 
-    `leaves`: its last statement leaves the function, perhaps under a guard.
+    `leaves`: its last statement leaves the function, perhaps under a guard; `aborts`: it does so by ending the
+    whole kernel.
     """
 
     start: int
@@ -38,6 +39,7 @@ class Block:
     branch: int | None = None
     fall: int | None = None
     leaves: bool = False
+    aborts: bool = False
 
 
 class Flow:
@@ -119,7 +121,9 @@ class Flow:
 
     @cached_property
     def post_dominator(self) -> dict[int, int | None]:
-        """The immediate post-dominator of every block that can leave; None is the function's end."""
+        """The immediate post-dominator of every block that can leave; None is the function's end. What ends
+        the whole kernel is no way on: no thread comes to anything else alone.
+        """
         end = len(self.blocks)
         backward: dict[int, list[int]] = {end: []}
         for number in self.order:
@@ -144,7 +148,7 @@ class Flow:
     def _leads(self, number: int, end: int) -> list[int]:
         block = self.blocks[number]
         found = list(block.successors)
-        if not found or block.leaves:
+        if not block.aborts and (not found or block.leaves):
             found.append(end)
         return found
 
@@ -211,6 +215,7 @@ def build_flow(function: Function, module: PtxModule, operations: Operations) ->
         last = statements[block.end - 1]
         does = operations.of(last.opcode).does
         block.leaves = does in _LEAVES
+        block.aborts = does == "abort"
         falls = (does not in _JUMPS and does not in _LEAVES) or last.guard is not None
         if falls and number + 1 < len(blocks):
             block.fall = number + 1

@@ -69,6 +69,14 @@ OUT:
 ret;
 """  # 0 the test, 1 the endless loop, 2 the end
 
+ABORTED = """
+@%p1 bra END;
+@%p2 bra END;
+trap;
+END:
+ret;
+"""  # 0 and 1 the tests, 2 ends the whole kernel, 3 the end
+
 TABLE = """
 T: .branchtargets A, B;
 brx.idx %r1, T;
@@ -113,6 +121,7 @@ def test_successors(kernel: Any, body: str, successors: list[list[int]]) -> None
         (LEFT_EARLY, {0: None, 1: None}),
         (NESTED, {0: 1, 1: 2, 2: 3, 3: None}),
         (ENDLESS, {0: 2, 2: None}),
+        (ABORTED, {0: 3, 1: 3, 3: None}),
         (TABLE, {0: 2, 1: 2, 2: None}),
         (UNREACHED, {0: 2, 2: None}),
     ],

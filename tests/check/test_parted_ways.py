@@ -106,3 +106,46 @@ def test_roles_of_warps(producers: int, first: int, wrong: bool) -> None:
     text = ROLES.format(producers=producers, first=first)
     found = [one.rule for one in check_text(text, "k.ptx").findings if one.tier == "error"]
     assert found == ["aligned-divergent"] * wrong
+
+
+WAITED = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 8 .b64 full;
+.shared .align 16 .b8 tile[4096];
+.visible .entry k()
+.reqntid 32, 1, 1
+{{
+.reg .pred %p<8>;
+.reg .b32 %r<16>;
+mov.u32 %r2, %tid.x;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra TOGETHER;
+mov.u32 %r3, 0;
+AGAIN:
+mbarrier.try_wait.parity.shared::cta.b64 %p2, [full], 0;
+@%p2 bra TOGETHER;
+add.u32 %r3, %r3, 1;
+setp.lt.u32 %p3, %r3, 100;
+@%p3 bra AGAIN;
+{gives_up}
+TOGETHER:
+mov.u32 %r4, tile;
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r5}}, [%r4];
+ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gives_up", "rules"),
+    [
+        ("trap;", []),  # it ends the whole kernel: no lane goes on without thread 0
+        ("trap; bra AGAIN;", []),
+        ("trap; exit;", []),
+        ("exit;", ["aligned-divergent"]),  # one slip away: thread 0 alone ends
+    ],
+)
+def test_a_lane_that_gives_up_waiting_ends_the_whole_kernel(gives_up: str, rules: list[str]) -> None:
+    found = check_text(WAITED.format(gives_up=gives_up), "k.ptx").findings
+    assert [one.rule for one in found if one.rule.startswith("aligned") and one.tier != "info"] == rules
