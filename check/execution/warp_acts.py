@@ -197,10 +197,12 @@ class WarpActs(BarrierActs):
                 landing = barrier.copy(None if multicast else bytes_, box)
                 warp.clock.knows(address, landing.phase)
             act = self._act_of_thread(group, step, thread)
-            self.shares |= bytes_ is None or multicast
+            remote = group.registers.is_remote(step.statement.address, step.statement.scope)
+            self.shares |= bytes_ is None or multicast or remote
             if multicast and barrier is not None:
                 self._known_there(barrier, number, step)
-            for region in act.regions if act is not None and barrier is not None else ():
+            filled = act is not None and barrier is not None and not remote
+            for region in act.regions if act is not None and filled else ():
                 self.accesses.write(
                     TimedWrite(
                         step.position,

@@ -220,3 +220,44 @@ READ: {wait(3, "r26", "r22")} {MULTIPLY} {ARRIVE}
 
 def test_one_block_feeds_another() -> None:
     assert found(kernel(FED, (1, 128))) == set()
+
+# The first block of the cluster fills its own memory and that of others, and expects the bytes for them.
+LEADER = """
+.version 8.4
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in)
+.reqntid 32, 1, 1
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+{
+.reg .pred p, z, l; .reg .b32 t, m, s, v, r, rm; .reg .b64 q; .reg .b16 h;
+.shared .align 128 .b8 sm[256]; .shared .align 8 .b64 mb;
+mov.u32 t,%tid.x; mov.u32 m,mb; mov.u32 s,sm; mov.u32 r,%cluster_ctarank; mov.b16 h,3; ld.param.u64 q,[in];
+setp.eq.u32 z,t,0; setp.eq.u32 l,r,0; and.pred l,l,z;
+@z mbarrier.init.shared::cta.b64 [m],1;
+@z fence.mbarrier_init.release.cluster;
+barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+@!l bra W;
+mapa.shared::cluster.u32 rm,m,1;
+mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _,[rm],256;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[m],256;
+COPIES
+W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p,[m],0; @!p bra W;
+ret;
+}
+"""
+FILL = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+
+
+@pytest.mark.parametrize(
+    "copies",
+    [
+        f"{FILL} [s],[q],256,[m]; mapa.shared::cluster.u32 v,s,1; {FILL} [v],[q],256,[rm];",
+        f"{FILL}.multicast::cluster [s],[q],256,[m],h;",
+    ],
+    ids=["two copies", "one to both"],
+)
+def test_one_block_fills_all(copies: str) -> None:
+    """Its two arrivals are at mbarriers of different blocks, and its two copies fill different memories."""
+    assert not [one for one in check_text(LEADER.replace("COPIES", copies), "k.ptx").findings if one.tier != "info"]
