@@ -48,9 +48,9 @@ def _sizes_of(plan: WalkPlan, index: int) -> frozenset[str]:
 def _loaded(plan: WalkPlan, index: int) -> set[str]:
     """The parameters that a statement loads."""
     step = plan.steps.step(index)
-    if step.result != "parameter":
+    if step.result not in ("parameter", "places"):
         return set()
-    return {name for name in step.sources if isinstance(name, str)}
+    return {name for name in step.sources if isinstance(name, str) and name}
 
 
 def ends_by(plan: WalkPlan, head: int) -> set[str]:

@@ -54,7 +54,9 @@ class HelpingActs:
         """
         lacking = self._acts.mbarriers[wait.barrier].pending > 0
         return (
-            index for index in self._bringing[lacking] if self.helps(index, wait) and self._is_live(index)
+            index
+            for index in self._bringing[lacking]
+            if self.helps(index, wait, self._came_once(index)) and self._is_live(index)
         )
 
     def _is_live(self, index: int) -> bool:
@@ -62,6 +64,11 @@ class HelpingActs:
         block = self.plan.flow.block_of(index)
         innermost = self.plan.loops.around.get(block, ())[-1:]
         return block in self._executed or self._gone_round.isdisjoint(innermost)
+
+    def _came_once(self, index: int) -> bool:
+        """Whether threads left the loop around a statement before they came to it again."""
+        around = self.plan.loops.around.get(self.plan.flow.block_of(index), ())
+        return bool(around) and self._gone_round.isdisjoint(around)
 
     def freed(self, is_free: Callable[[GroupWait], bool], goes_on: bool = False) -> list[bool]:
         """For each wait: whether it is free, or may be ended by what stands behind one that is. `goes_on`: a

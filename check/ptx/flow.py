@@ -28,7 +28,7 @@ _JUMPS, _LEAVES = ("jump", "switch"), ("leave", "abort")
 class Block:
     """Statements `start` to `end` (exclusive); `branch` is the successor taken, `fall` the one behind.
 
-    `leaves`: its last statement leaves the function, perhaps under a guard; `aborts`: it does so by ending the
+    `leaves`: its last statement leaves the function, perhaps under a guard; `aborts`: it also ends the
     whole kernel.
     """
 

@@ -18,6 +18,7 @@ from zlib import crc32
 
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operands import vector_elements
 from ..values.opcode_kind import bits_of
 from ..values.real_arithmetic import is_real
 from .shared_offsets import LoadedParameter, lie_in_shared, shared_offsets
@@ -50,6 +51,17 @@ class ParameterNumbers:
 
     def __init__(self, code: DecodedFunction) -> None:
         self._code = code
+
+    def places(self, statement: DecodedStatement) -> tuple[int | str, ...]:
+        """The registers of a vector that is loaded, if some get a number that says where something lies in
+        shared memory: their numbers, and the names of sizes; no name where no number is taken.
+        """
+        slots = [one for one in self._elements(statement) if one.registers]
+        if len(slots) < 2 or not any((one.name, one.first) in self._offsets for one in slots):
+            return ()
+        return tuple(
+            self._offsets.get((one.name, one.first), f"{one.name}+{one.first}") or "" for one in slots
+        )
 
     def source(self, operand: str, words: tuple[str, ...]) -> int | tuple[int | str, ...] | None:
         """What an element of a load has: a pointer; or the bytes of each size in it, and the names of the
@@ -95,12 +107,19 @@ class ParameterNumbers:
     @cached_property
     def _offsets(self) -> dict[tuple[str, int], int | None]:
         """The numbers of parameters that say where something lies in shared memory; None: none is taken."""
-        found = []
-        for one in self._loads:
-            if not is_real(one.operation.words):
-                width = bits_of(one.operation.words) // 8
-                found.append(LoadedParameter(*_place(one.operands[1]), width, frozenset(one.writes)))
-        return shared_offsets(self._code, found)
+        loads = (one for one in self._loads if not is_real(one.operation.words))
+        return shared_offsets(self._code, [made for one in loads for made in self._elements(one)])
+
+    def _elements(self, statement: DecodedStatement) -> list[LoadedParameter]:
+        """What a load brings to each element of its destination."""
+        name, offset = _place(statement.operands[1])
+        width = bits_of(statement.operation.words) // 8
+        return [
+            LoadedParameter(
+                name, offset + width * place, width, frozenset(self._code.unique((element,), statement.scope))
+            )
+            for place, element in enumerate(vector_elements(statement.operands[0]))
+        ]
 
     @cached_property
     def _units(self) -> dict[tuple[str, int], int]:

@@ -219,6 +219,8 @@ class Registers:
         count = len(step.written)
         if step.result == "elected":
             return (0, self._leader(step))[-count:]  # `_` is no register
+        if step.result == "places":
+            return [self._place(one) for one in step.sources]
         value = self._result(step)
         if count == 1:
             return (value,)
@@ -268,6 +270,13 @@ class Registers:
         held = self.numbers
         sizes = [held.get(name, held[SIZE]) if isinstance(name, str) else None for name in names]
         return parameter_number([size for size in sizes if isinstance(size, int)], int(unit))
+
+    def _place(self, one: int | str) -> int | None:
+        """A number that says where something lies in shared memory, or a size by its name."""
+        if isinstance(one, int):
+            return one
+        size = self.numbers.get(one, self.numbers[SIZE]) if one else None
+        return size if isinstance(size, int) else None
 
     def _sources(self, step: WalkStep) -> list[Numbers]:
         """What the sources of a statement hold, before any is negated."""

@@ -24,7 +24,8 @@ _STRIDE, _NEXT_STRIDE = 40 << 10, 24 << 10  # bytes from one stage to the next, 
 _UNIT = 32  # a stride's factors are multiples of it
 _SHIFT = 15  # of the number of a stage
 _WORD = 4  # bytes of an address of shared memory
-_WRAPS = frozenset(("rem", "div", "min", "max"))  # their results do not grow with the number
+_WRAPS = frozenset(("rem", "div", "min", "max", "setp", "set"))  # their results do not grow with the number
+_PARTS = frozenset(("bfe", "shr", "prmt"))  # of a number: a parameter may hold several
 _SCALES = frozenset(("mul", "mad", "mul24", "mad24", "shl"))
 _FACTORS = slice(1, 3)  # the operands that are multiplied, or compared
 _COMPARES = frozenset(("setp", "set"))
@@ -48,7 +49,8 @@ def shared_offsets(
     compared; by name and first byte. None: another parameter is compared with it. A parameter that is a whole
     descriptor is none of them.
     """
-    addresses = _behind(code, (name for one in code for name in _addressing(code, one)))
+    addressing = [name for one in code for name in _addressing(code, one)]
+    addresses = _behind(code, addressing)
     words = _behind(code, (name for one in code for name in code.registers_in(*_descriptors(one))))
     laid = [
         one
@@ -68,11 +70,15 @@ def shared_offsets(
         slot = one.name, one.first
         registers[slot] = registers.get(slot, frozenset()) | one.registers
     places = _placing(code, (name for one in code for name in _plain_addresses(code, one)))
+    whole = _whole_behind(code, addressing)
     offsets: dict[tuple[str, int], int | None] = {}
     for place, (slot, own) in enumerate(registers.items()):
         if not own.isdisjoint(compared):
             if not own.isdisjoint(places) and _is_measured(code, compares, own, given - own):
                 offsets[slot] = None
+            continue
+        if not own.isdisjoint(addresses) and own.isdisjoint(whole):
+            offsets[slot] = None
             continue
         if any(not own.isdisjoint(code.unique(code[at].operands[2:], code[at].scope)) for at in shifting):
             offsets[slot] = _SHIFT
@@ -83,7 +89,7 @@ def shared_offsets(
             continue
         # Stages are addressed in several places of the text, in the same way.
         stride = (_STRIDE + place * _NEXT_STRIDE) // prod({one.literal for one in by})
-        number = int(stride ** (1 / max(one.parameters for one in by)))
+        number = int(stride ** (1 / max(1, min(one.parameters for one in by))))
         offsets[slot] = max(1, number // _UNIT * _UNIT)
     return offsets
 
@@ -103,10 +109,9 @@ def _factors(code: DecodedFunction, statement: DecodedStatement, given: Collecti
     literal = next((number for text in texts if (number := number_of(text)) is not None), None)
     if literal is not None and statement.operation.words[0] == "shl":
         literal = 1 << literal
-    behind = [_behind(code, code.unique((text,), statement.scope)) for text in texts]
-    return _Multiplied(
-        set[str]().union(*behind), literal or 1, sum(not one.isdisjoint(given) for one in behind)
-    )
+    factors = [code.unique((text,), statement.scope) for text in texts]
+    parameters = sum(not _placing(code, one).isdisjoint(given) for one in factors)
+    return _Multiplied(set[str]().union(*(_behind(code, one) for one in factors)), literal or 1, parameters)
 
 
 def _scaling(code: DecodedFunction, registers: Iterable[str]) -> set[int]:
@@ -117,13 +122,18 @@ def _scaling(code: DecodedFunction, registers: Iterable[str]) -> set[int]:
 
 def _behind(code: DecodedFunction, registers: Iterable[str]) -> set[str]:
     """Some registers, and those from which they are computed so that they grow with them."""
-    return closure(registers, lambda register: _grown_from(code, register))
+    return closure(registers, lambda register: _grown_from(code, register, _WRAPS))
 
 
-def _grown_from(code: DecodedFunction, register: str) -> Iterator[str]:
+def _whole_behind(code: DecodedFunction, registers: Iterable[str]) -> set[str]:
+    """The same, without those of which parts alone are taken."""
+    return closure(registers, lambda register: _grown_from(code, register, _WRAPS | _PARTS))
+
+
+def _grown_from(code: DecodedFunction, register: str, but: Collection[str]) -> Iterator[str]:
     for index in code.definitions.get(register, ()):
         operation = code.operation(index)
-        if operation.does not in BROUGHT and operation.words[0] not in _WRAPS:
+        if operation.does not in BROUGHT and operation.words[0] not in but:
             yield from code[index].reads
 
 

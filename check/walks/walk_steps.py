@@ -242,6 +242,9 @@ class WalkSteps:
         scope = statement.scope
         if statement.does == "load":
             is_parameter = statement.operation.space == "param"
+            places = self._parameters.places(statement) if is_parameter else ()
+            if places:
+                return "places", places, ()
             brought = self._parameters.source(parts[1], words) if is_parameter else None
             if isinstance(brought, tuple):
                 return "parameter", brought, ()

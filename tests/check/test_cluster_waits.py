@@ -221,6 +221,7 @@ READ: {wait(3, "r26", "r22")} {MULTIPLY} {ARRIVE}
 def test_one_block_feeds_another() -> None:
     assert found(kernel(FED, (1, 128))) == set()
 
+
 # The first block of the cluster fills its own memory and that of others, and expects the bytes for them.
 LEADER = """
 .version 8.4
@@ -260,4 +261,6 @@ FILL = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
 )
 def test_one_block_fills_all(copies: str) -> None:
     """Its two arrivals are at mbarriers of different blocks, and its two copies fill different memories."""
-    assert not [one for one in check_text(LEADER.replace("COPIES", copies), "k.ptx").findings if one.tier != "info"]
+    assert not [
+        one for one in check_text(LEADER.replace("COPIES", copies), "k.ptx").findings if one.tier != "info"
+    ]

@@ -155,3 +155,43 @@ def test_a_missing_barrier_is_found_whatever_the_stride(following: str) -> None:
         "copy-incomplete",
         "shared-unsynchronised",
     }
+
+
+# What stands in the ring's loop in place of NEXT, with the numbers that a host passes.
+PACKED = "add.u32 %r42,%r42,1; and.b32 %r43,%r42,1; bfe.u32 %r45,%r40,8,16; mul.lo.u32 %r31,%r43,%r45;"
+COUNTED = (
+    "add.u32 %r42,%r42,1; setp.ge.u32 %p2,%r42,%r41; selp.b32 %r42,0,%r42,%p2; mul.lo.u32 %r31,%r42,%r40;"
+)
+MASKED = "add.u32 %r42,%r42,1; sub.u32 %r43,%r41,1; and.b32 %r43,%r43,%r42; mul.lo.u32 %r31,%r43,%r40;"
+TWICE = f"mul.lo.u32 %r46,%r40,%r41; add.u32 %r46,%r46,%r3; {COUNTED}"  # something lies behind all stages
+
+
+@pytest.mark.parametrize(
+    "following", [PACKED, COUNTED, MASKED, TWICE], ids=["packed", "counted", "masked", "and behind them"]
+)
+def test_stages_lie_apart_however_many_there_are(following: str) -> None:
+    text = RING.replace("NEXT", following).replace("BARRIER", "bar.sync 0;")
+    assert not [one for one in check_text(text, "k.ptx").findings if one.tier in (ERROR, LIKELY)]
+
+
+def test_two_offsets_of_one_vector_lie_apart() -> None:
+    """One load brings where two buffers lie: the second is filled while the first is read."""
+    text = RING.replace(".param .u32 st, .param .u32 tot", ".param .align 8 .b8 q[8]")
+    text = text.replace(
+        "ld.param.u32 %r40,[st]; ld.param.u32 %r41,[tot];", "ld.param.v2.u32 {%r40,%r41},[q];"
+    )
+    text = text.replace(
+        "NEXT",
+        "add.u32 %r42,%r42,1; and.b32 %r43,%r42,1; setp.eq.u32 %p2,%r43,0; selp.b32 %r31,%r40,%r41,%p2;",
+    )
+    text = text.replace(
+        "cp.async.cg.shared.global [%r6]", "add.u32 %r47,%r6,%r40; cp.async.cg.shared.global [%r47]"
+    )
+    text = text.replace("mov.u32 %r30,0;\n", "mov.u32 %r30,%r40;\n")
+    right = text.replace("BARRIER", "bar.sync 0;")
+    assert not [one for one in check_text(right, "k.ptx").findings if one.tier in (ERROR, LIKELY)]
+    found = check_text(text.replace("BARRIER", ""), "k.ptx").findings
+    assert {one.rule for one in found if one.tier in (ERROR, LIKELY)} & {
+        "copy-incomplete",
+        "shared-unsynchronised",
+    }

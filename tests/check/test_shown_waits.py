@@ -134,3 +134,53 @@ def test_one_number_is_not_enough() -> None:
     """A ring that is right with a multiple of three rounds only: some numbers show a wait, others do not."""
     threes = "rem.u32 %r9,%r0,3; sub.u32 %r8,%r0,%r9;"
     assert accusations(ring(WHOLE, threes, "1", LAST)) == set()
+
+
+# One end of a ring of four stages counts by a parameter, the other one by another parameter.
+COUNTS = """
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 pipe[];
+.visible .entry k(.param .u64 in, .param .u32 n, .param .u32 packed)
+.reqntid 64, 1, 1
+{
+.reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %d<4>;
+ld.param.u64 %d1,[in]; ld.param.u32 %r1,[n]; ld.param.u32 %r5,[packed];
+mov.u32 %r2,%tid.x; mov.u32 %r3,pipe; mov.u32 %r4,0;
+setp.ne.u32 %p1,%r2,0; @%p1 bra INITED;
+mbarrier.init.shared.b64 [%r3],32; mbarrier.init.shared.b64 [%r3+8],32;
+mbarrier.init.shared.b64 [%r3+32],32; mbarrier.init.shared.b64 [%r3+40],32;
+INITED: bar.sync 0;
+setp.ge.u32 %p2,%r2,32; @%p2 bra C;
+shl.b32 %r6,%r2,4; add.s32 %r6,%r6,%r3;
+P: and.b32 %r7,%r4,1; shl.b32 %r8,%r7,3; add.s32 %r9,%r3,%r8; shr.u32 %r10,%r4,1; not.b32 %r11,%r10; and.b32 %r11,%r11,1;
+PW: mbarrier.test_wait.parity.shared.b64 %p3,[%r9+32],%r11; @!%p3 bra PW;
+shl.b32 %r12,%r7,9; add.s32 %r13,%r6,%r12;
+cp.async.cg.shared.global [%r13+1024],[%d1],16;
+cp.async.mbarrier.arrive.noinc.shared.b64 [%r9];
+add.s32 %r4,%r4,1; setp.lt.u32 %p4,%r4,%r1; @%p4 bra P;
+bra.uni END;
+C: and.b32 %r7,%r4,1; shl.b32 %r8,%r7,3; add.s32 %r9,%r3,%r8; bfe.u32 %r10,%r4,1,1;
+CW: mbarrier.test_wait.parity.shared.b64 %p5,[%r9],%r10; @!%p5 bra CW;
+ARRIVAL
+add.s32 %r4,%r4,1; COUNT setp.lt.u32 %p6,%r4,%r15; @%p6 bra C;
+END: ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "count", ["shr.u32 %r15,%r5,5;", "and.b32 %r15,%r5,255;", "mov.u32 %r15,%r5;", "mov.u32 %r15,%r1;"]
+)
+def test_two_parameters_may_say_the_same_count(count: str) -> None:
+    """The host passes one number of rounds in two forms: no wait is stuck for certain."""
+    text = COUNTS.replace("COUNT", count).replace("ARRIVAL", "mbarrier.arrive.shared.b64 %d2,[%r9+32];")
+    assert not [one for one in check_text(text, "k.ptx").findings if one.tier in ("error", "likely")]
+
+
+def test_and_a_missing_release_is_told() -> None:
+    """Nobody ever arrives at what the producer waits for in its third round; then the consumer waits, too."""
+    text = COUNTS.replace("COUNT", "mov.u32 %r15,%r1;").replace("ARRIVAL", "")
+    found = check_text(text, "k.ptx").findings
+    assert {one.rule for one in found if one.tier in ("error", "likely")} == {"barrier-stuck"}
