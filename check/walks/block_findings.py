@@ -14,6 +14,7 @@ from ..rules import rules
 from .block_accesses import BlockAccess, BlockRace
 from .block_races import races
 from .block_walk import BlockAct, BlockWalk, walked_threads
+from .endless_waits import endless_waits
 from .kernel_walks import KernelWalks
 from .walk_plan import WalkPlan
 
@@ -66,7 +67,7 @@ def block_findings(walked: KernelWalks) -> Iterator[Finding]:
     found: dict[tuple[str, int], Finding] = {}
     paths = _RacePaths(plan)
     for acts in _walks(plan, threads):
-        for race in races(acts, threads):
+        for race in races(acts, threads, endless_waits(plan, acts)):
             if _may_be_told(plan, acts, race) or not (race.certain or paths.possible(race)):
                 continue
             finding = _finding(module, plan, threads, race)

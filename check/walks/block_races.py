@@ -6,7 +6,8 @@ must come after that point: in the same thread, or behind a barrier. A bulk stor
 the async proxy, needs a proxy fence after a store, too.
 
 Barriers that threads meet at are followed. Phases of mbarriers are not: two threads count as ordered if one
-has arrived at an mbarrier since, and the other has waited for one.
+has arrived at an mbarrier since, and the other has waited for one. A thread that waits for the first phase of
+an mbarrier to which nothing ever happens does nothing any more.
 """
 
 from __future__ import annotations
@@ -57,14 +58,18 @@ class _CopyGroups:
             self.pending[lane] = left
 
 
-def races(acts: Sequence[BlockAct], threads: Sequence[int]) -> Iterator[BlockRace]:
-    """The races among the acts of a walk, each pair of statements once."""
+def races(
+    acts: Sequence[BlockAct], threads: Sequence[int], endless: frozenset[int] = frozenset()
+) -> Iterator[BlockRace]:
+    """The races among the acts of a walk, each pair of statements once. `endless`: the waits that never end,
+    by the identity of their acts.
+    """
     seen: set[tuple[str, int, int]] = set()
     meeting = meeting_statements(acts)
     if not meeting:
         return
     bearing = [act for act in acts if act.kind not in ACCESS_CLASS or act.statement in meeting]
-    for race in _BlockOrder(threads).run(bearing):
+    for race in _BlockOrder(threads, endless).run(bearing):
         key = race.what, race.first.act.statement, race.second.act.statement
         if key not in seen:
             seen.add(key)
@@ -74,7 +79,8 @@ def races(acts: Sequence[BlockAct], threads: Sequence[int]) -> Iterator[BlockRac
 class _BlockOrder:
     """What the threads have accessed, and how they were ordered since."""
 
-    def __init__(self, threads: Sequence[int]) -> None:
+    def __init__(self, threads: Sequence[int], endless: frozenset[int]) -> None:
+        self.endless = endless
         count = len(threads)
         self.warps = [thread // WARP for thread in threads]
         self.copies = _CopyGroups([0] * count)
@@ -88,6 +94,7 @@ class _BlockOrder:
         self.meets: list[tuple[int, frozenset[int]]] = []
         self.awaits: list[tuple[int, Numbers]] = []
         self.waits: list[tuple[int, int]] = []  # positions and statements that a finding shows
+        self.stuck: set[int] = set()  # threads that wait for ever
 
     def run(self, acts: Sequence[BlockAct]) -> Iterator[BlockRace]:
         for position, act in enumerate(acts):
@@ -123,6 +130,8 @@ class _BlockOrder:
                     self.releases[self.warps[lane]].append(position)
             case "await":
                 self.awaits.append((position, act.barrier))
+                if id(act) in self.endless:
+                    self.stuck.update(act.lanes)
                 for lane in act.lanes:
                     self.acquires[self.warps[lane]] = position
             case "meet":
@@ -152,7 +161,7 @@ class _BlockOrder:
         made: list[BlockAccess] = []
         for lane in act.lanes:
             low = number_at(act.low, lane)
-            if low is not None:
+            if low is not None and lane not in self.stuck:
                 one = BlockAccess(act, lane, low, low + act.width, position, beside=made)
                 one.units = units_of(one)
                 made.append(one)

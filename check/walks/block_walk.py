@@ -45,7 +45,7 @@ class BlockAct:
     or `cut` (the walk leaves a loop early, or knows nothing of a call). `path` are the threads that come
     there, `lanes` those that execute it, by their positions in the walk. `low` is the address, `width` the
     bytes from there; `is_open`: there may be more of them. n: how many groups a wait leaves; −1: it waits for
-    all.
+    all. parity: that of the phase of an mbarrier that a wait is for.
     """
 
     kind: str
@@ -58,6 +58,7 @@ class BlockAct:
     n: int = -1
     barrier: Numbers = None
     certain: bool = True
+    parity: Numbers = None
 
 
 def walked_threads(plan: WalkPlan) -> tuple[int, ...]:
@@ -309,7 +310,10 @@ class BlockWalk:
         path = self._paths.get(lanes)
         if path is None:
             path = self._paths[lanes] = frozenset(lanes)
-        return BlockAct(kind, step.position, path, executing, low, width, is_open, n, barrier, certain)
+        parity = None if one.parity is None else self._operand(one.parity, scope)
+        return BlockAct(
+            kind, step.position, path, executing, low, width, is_open, n, barrier, certain, parity
+        )
 
     def _operand(self, text: str, scope: int) -> Numbers:
         return self.registers.value(text, scope)
@@ -339,6 +343,7 @@ class _Said(NamedTuple):
     barrier: Address | None = None
     name: str | None = None
     pending: str | None = None
+    parity: str | None = None
     named: tuple[str, ...] = ()
 
 
@@ -356,7 +361,7 @@ def _said(plan: WalkPlan, statement: DecodedStatement) -> _Said:
             what = statement.operation.action.barrier
             name = (statement.barrier_name or "") if what == "named" else None
             kind = "" if what == "warp" else statement.does
-            found = found._replace(kind=kind, barrier=statement.barrier, name=name)
+            found = found._replace(kind=kind, barrier=statement.barrier, name=name, parity=statement.phase)
         case "proxy-fence" if statement.operation.space == "global":
             return _Said("")
     base = () if found.address is None or found.address.base is None else (found.address.base,)
