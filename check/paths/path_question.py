@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from ...spec.lazy_dataclass import dataclass
 
-__all__ = ["PathAnswer", "PathQuestion"]
+__all__ = ["PathAnswer", "PathQuestion", "PathVerdict"]
 
 S = TypeVar("S")
+PathVerdict: TypeAlias = Literal["feasible", "infeasible", "unknown"]
 
 
 @dataclass(frozen=True)
 class PathAnswer:
     """Whether a path can happen. `statements`: the events that it executes, in order."""
 
-    verdict: Literal["feasible", "infeasible", "unknown"]
+    verdict: PathVerdict
     statements: tuple[int, ...] = ()
 
 

@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
+from .held_values import held_values
 from .path_numbers import hold_together
 from .path_question import PathAnswer, PathQuestion
 from .path_slice import PathSlice
@@ -185,10 +186,9 @@ class PathSearch(Generic[S]):
         return None
 
     def _held(self, question: PathQuestion[S]) -> dict[str, PathValue]:
-        """What registers hold where the path begins: nothing yet, or anything."""
-        leaf, begin = self.values.terms.leaf, question.begin
-        names = self.slice.wanted if begin else ()
-        return {name: leaf(("held", begin, name), name in question.uniform) for name in names}
+        """What registers hold where the path begins: nothing yet, or what they may hold amid the function."""
+        names = self.slice.wanted if question.begin else ()
+        return held_values(self.values, self.flow, question.begin, names, question.uniform)
 
     @staticmethod
     def _begins_later(question: PathQuestion[S], node: _Node[S], following: _Node[S]) -> bool:

@@ -90,6 +90,14 @@ class PathValues:
             for position, register in enumerate(writes)
         }
 
+    def is_computed(self, index: int) -> bool:
+        """Whether a statement's results depend on nothing but what it reads."""
+        statement = self.code[index]
+        if PathSlice.is_opaque(statement) or statement.does in ("load", "elect"):
+            return False
+        texts = statement.operands[1:]
+        return bool(texts) and not any(text[:1] == "{" for text in texts) and not self._is_volatile(statement)
+
     def _elected(self, statement: DecodedStatement, values: Environment) -> dict[str, PathValue]:
         """Who is elected: of the same lanes the same one each time (9.7.13.14)."""
         mask = self.operand(statement.operands[-1], statement.scope, values)

@@ -357,7 +357,7 @@ def _said(plan: WalkPlan, statement: DecodedStatement) -> _Said:
             kind, address = _bulk(statement)
             size = statement.size or ""
             found = found._replace(kind=kind, address=address, size=size, barrier=statement.barrier)
-        case "arrive" | "await" | "meet" | "copy-arrive":
+        case "init" | "arrive" | "await" | "meet" | "copy-arrive":
             what = statement.operation.action.barrier
             name = (statement.barrier_name or "") if what == "named" else None
             kind = "" if what == "warp" else statement.does

@@ -1,4 +1,4 @@
-"""Which waits of a walk never end? Those for the first phase of an mbarrier to which nothing ever happens."""
+"""Which waits of a walk never end? Those for the first phase of an mbarrier that is initialised, no more."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def endless_waits(plan: WalkPlan, acts: Sequence[BlockAct]) -> frozenset[int]:
     others = (one for one in plan.code.used if one.does not in _FOLLOWED)
     if any(act.kind == "cut" for act in acts) or any(map(_completes, others)):
         return frozenset()
-    touched = set[int | None]()
+    touched, made = set[int | None](), set[int | None]()
     for act in acts:
         if act.kind in _BRINGS:
             touched |= _numbers(act.barrier)
+        elif act.kind == "init":
+            made |= _numbers(act.barrier)
     if None in touched:
         return frozenset()
     return frozenset(
@@ -31,7 +33,7 @@ def endless_waits(plan: WalkPlan, acts: Sequence[BlockAct]) -> frozenset[int]:
         for act in acts
         if act.kind == "await"
         and act.parity == 0
-        and None not in (waited := _numbers(act.barrier))
+        and (waited := _numbers(act.barrier)) <= made - {None}
         and touched.isdisjoint(waited)
     )
 

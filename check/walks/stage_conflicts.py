@@ -33,7 +33,7 @@ class Overlap:
     but no barrier followed. `between` are the relevant statements between the two; `writer` is the statement
     that writes once the stage is released. `certain`: a run executes both, with these bytes. `read` are the
     bytes of the matrix, `region` those that are written (or the matrix, where they are not known). Overlaps
-    with one `cause` are one fault.
+    with one `cause` are one fault. `awaited`: between a bulk copy and a write, the waits for mbarriers.
     """
 
     what: str
@@ -46,6 +46,7 @@ class Overlap:
     certain: bool = False
     read: ByteRegion | None = None
     cause: int = -1
+    awaited: frozenset[int] | None = None
 
 
 @dataclass(slots=True)
@@ -53,7 +54,8 @@ class _Flying:
     """A wgmma or copy that may not be complete.
 
     `since` is how many commits and waits came before it, `commits` how many of those are commits. `barrier`
-    completes it, `loop` is the innermost loop around it; `met`: the thread met others since.
+    completes it, `loop` is the innermost loop around it; `met`: the thread met others since; `awaited`: the
+    statements at which it has waited for mbarriers since.
     """
 
     statement: int
@@ -64,6 +66,7 @@ class _Flying:
     loop: int = -1
     met: bool = False
     certain: bool = True
+    awaited: frozenset[int] = frozenset()
 
     def meets(self, region: ByteRegion) -> bool:
         """Whether it accesses some of the bytes; the regions of acts lie in one space."""
@@ -203,6 +206,8 @@ class _Thread:
         ]
         for one in left:
             one.met = True
+            if act.kind == "await":
+                one.awaited |= {act.statement}
         self.copies.flying = deque(left, _MOST)
         self.waited.clear()
 
@@ -275,7 +280,8 @@ class _Thread:
             later = one.met and any(_meet(stage, filled) for stage in stages)
             if one.meets(region) or later:
                 between = self.copies.between(one)
-                yield Overlap("unlanded", one.statement, act.statement, region, between)
+                awaited = None if one.barrier is None else one.awaited
+                yield Overlap("unlanded", one.statement, act.statement, region, between, awaited=awaited)
                 one.regions = ()
 
     def _read(self, act: Act) -> Iterator[Overlap]:

@@ -77,7 +77,12 @@ def stage_findings(
 def _possible(paths: WalkPaths, overlap: Overlap) -> bool:
     """Whether both statements stand on a path that can happen, where one thread executes both."""
     waits = _WAITS.get(overlap.what)
-    return waits is None or paths.possible(overlap.first, overlap.second, overlap.between, waits, True)
+    if waits is None:
+        return True
+    if overlap.awaited is None:
+        return paths.possible(overlap.first, overlap.second, overlap.between, waits, True)
+    between = (*overlap.between, *overlap.awaited)
+    return paths.found(overlap.first, overlap.second, between, waits | {"await"})
 
 
 def _finding(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..paths.path_question import PathQuestion
+from ..paths.path_question import PathQuestion, PathVerdict
 from ..paths.path_search import PathSearch
 from ..paths.path_slice import PathSlice
 from ..paths.path_values import PathValues
@@ -18,7 +18,7 @@ from .walk_plan import WalkPlan
 
 __all__ = ["WalkPaths"]
 
-_VISITS = 20_000  # of blocks, in all questions about a function; then every path counts as possible
+_VISITS = 20_000  # of blocks, in all questions about a function; then all stay open
 
 
 class WalkPaths:
@@ -27,16 +27,25 @@ class WalkPaths:
     def __init__(self, plan: WalkPlan) -> None:
         self._plan = plan
         self._values = PathValues(plan.code)
-        self._known: dict[tuple[int, int, frozenset[int], frozenset[str], bool], bool] = {}
+        self._known: dict[tuple[int, int, frozenset[int], frozenset[str], bool], PathVerdict] = {}
         self._visits = 0
 
     def possible(
         self, first: int, second: int, between: Iterable[int], orders: frozenset[str], alone: bool
     ) -> bool:
-        """Whether a path leads from one statement to another past no other waits than those `between`.
+        """Whether a path may lead from one statement to another past no other waits than those `between`.
 
         `orders` are the actions that are waits, `alone`: one thread executes both statements.
         """
+        return first == second or self._verdict(first, second, between, orders, alone) != "infeasible"
+
+    def found(self, first: int, second: int, between: Iterable[int], orders: frozenset[str]) -> bool:
+        """Whether such a path of one thread is found; also of a statement to itself."""
+        return self._verdict(first, second, between, orders, True) == "feasible"
+
+    def _verdict(
+        self, first: int, second: int, between: Iterable[int], orders: frozenset[str], alone: bool
+    ) -> PathVerdict:
         key = first, second, frozenset(between), orders, alone
         if key not in self._known:
             self._known[key] = self._searched(*key)
@@ -44,9 +53,9 @@ class WalkPaths:
 
     def _searched(
         self, first: int, second: int, between: frozenset[int], orders: frozenset[str], alone: bool
-    ) -> bool:
-        if self._visits > _VISITS or first == second:
-            return True
+    ) -> PathVerdict:
+        if self._visits > _VISITS:
+            return "unknown"
         code, flow = self._plan.code, self._plan.flow
         waits = {i for i in self._plan.roles if code.operation(i).does in orders}
         meets = {i for i in self._plan.roles if code.operation(i).does == "meet"}
@@ -68,19 +77,19 @@ class WalkPaths:
             goal=flow.block_of(second),
             parts=frozenset() if alone else frozenset({first, *meets}),
         )
-        head = self._last_round(question.near)
-        if head:  # the end of a path is searched faster, and shows most that cannot happen
-            uniform = frozenset[str]() if alone else uniform_registers(code, sliced)
+        uniform = frozenset[str]() if alone else uniform_registers(code, sliced)
+        for head in self._last_rounds(question.near):
+            # The end of a path is searched faster, and shows most that cannot happen.
             ending = replace(question, begin=head, uniform=uniform)
             if search.find(ending).verdict == "infeasible":
                 self._visits += search.visits
-                return False
+                return "infeasible"
         answer = search.find(question)
         self._visits += search.visits
-        return answer.verdict != "infeasible"
+        return answer.verdict
 
-    def _last_round(self, block: int) -> int:
-        """The head of the innermost loop around a block, if every path to the block comes by it; or 0."""
+    def _last_rounds(self, block: int) -> list[int]:
+        """The heads of the loops around a block by which every path to it comes, the innermost first."""
         flow = self._plan.flow
-        heads = self._plan.loops.around.get(block, ())
-        return heads[-1] if heads and block not in flow.reached([0], heads[-1]) else 0
+        heads = self._plan.loops.around.get(block, ())[::-1]
+        return [head for head in heads if head and block not in flow.reached([0], head)]
