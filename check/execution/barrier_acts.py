@@ -110,6 +110,8 @@ class BarrierActs:
         """Do a statement that orders threads; yields what they wait for."""
         statement = step.statement
         match statement.does:
+            case "arrive" if statement.operation.tells_several:
+                pass
             case "memory-fence":
                 self._memory_fence(threads)
             case "init":
@@ -308,6 +310,7 @@ class BarrierActs:
                 clock.exchange()
             if any("drop" in word for word in statement.operation.words):  # later phases count fewer
                 barrier.count -= sum(one for one in counted if one is not None)
+            later = statement.operation.tells_later
             divided = barrier.arrive(
                 clock,
                 act,
@@ -315,11 +318,13 @@ class BarrierActs:
                 total(expected),
                 step.position,
                 total(with_parameters),
+                later,
             )
             if divided and self.whole:
                 self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))
-            phase = warp.arrivals[address] = clock.least.get(address, 0)
-            warp.clock.knows(address, phase)
+            if not later:
+                phase = warp.arrivals[address] = clock.least.get(address, 0)
+                warp.clock.knows(address, phase)
 
     def send(self, group: ThreadGroup, step: WalkStep, address: Address | None, warp: int) -> None:
         """Remember that a warp accesses an address, if that surely lies in another block of the cluster."""

@@ -75,6 +75,7 @@ class _MbarrierPhase:
     copies: list[Landing] = field(default_factory=list)
     arrived: dict[int, int] = field(default_factory=dict)  # by warp: the number of its last arrival's act
     said: int = -1  # the last statement that expects bytes
+    later: bool = False  # some arrival comes once operations of its thread are complete
 
     def boxes(self) -> Boxes | None:
         """The boxes that it waits for; None where one is unknown, or a copy is none of a box."""
@@ -123,6 +124,7 @@ class Mbarrier:
         self.told = [Clock(warps) for _ in range(first)]
         self.arrived: list[dict[int, int]] = [{}] * first  # by warp: the number of its last arrival's act
         self.bytes: list[int | None] = [0] * first  # that each phase expected
+        self.later: list[bool] = [False] * first  # whether it has waited for operations of threads
         self.boxes: list[Boxes] = []  # of ended phases
         self.filled: list[Filled] = []  # by ended phases
         self._warps = warps
@@ -147,10 +149,16 @@ class Mbarrier:
     def begun(self, clock: Clock) -> int:
         """The earliest phase that can be the current one, for a warp with a clock.
 
-        A phase is over for it, too, if it expected no bytes and the clock knows all of its arrivals.
+        A phase is over for it, too, if it waited for arrivals only, which came at once, and the clock knows
+        all of them.
         """
         phase = clock.begun(self.address)
-        while phase < self.phase and self.bytes[phase] == 0 and clock.has_seen(self.arrived[phase]):
+        while (
+            phase < self.phase
+            and self.bytes[phase] == 0
+            and not self.later[phase]
+            and clock.has_seen(self.arrived[phase])
+        ):
             phase += 1
         return phase
 
@@ -167,9 +175,11 @@ class Mbarrier:
         expected: int | None = 0,
         statement: int = -1,
         assumed: int | None = 0,
+        later: bool = False,
     ) -> bool:
         """Count arrivals of a warp's act, after the bytes that they expect; whether they fall into several
-        phases, or are more than are counted. `clock` is what they make known.
+        phases, or are more than are counted. `clock` is what they make known. `later`: they come once
+        operations of the thread are complete, so that it does not know of them.
         """
         self.settle()
         self.expect(expected, statement, assumed)
@@ -182,6 +192,7 @@ class Mbarrier:
             left -= taken
             now.clock.join(clock)
             now.arrived.update((act,))
+            now.later |= later
             now.clock.knows(self.address, self.phase)
             clock.knows(self.address, self.phase)
             if not taken:
@@ -241,6 +252,7 @@ class Mbarrier:
         self.told.append(clock)
         self.arrived.append(self._now.arrived)
         self.bytes.append(self._now.expected)
+        self.later.append(self._now.later)
         if (boxes := self._now.boxes()) is not None:
             self.boxes.append(boxes)
         now = self._now

@@ -168,7 +168,7 @@ class PhaseFindings:
         elif self.unknown_barrier is None and self._has_phases() and lost[0] is not None and all(lost):
             at, why = lost[0]
             self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, True)
-        if excusing and alone and not self.stuck and not self._is_signalled():
+        if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         for race in self.races:
             pair = race.first, race.second
@@ -192,13 +192,12 @@ class PhaseFindings:
         self.unlike |= {ends: one for ends, one in found.acts.unlike().items() if self._is_told(ends, one)}
         self.uneven |= found.acts.uneven()
         self.short |= found.acts.short()
+        ends = [one for one in found.stuck if one.within or not self._is_signalled]
         stuck = [
             replace(one, doubtful=one.doubtful or guessed)
-            for one in _causes(found.stuck)
+            for one in _causes(ends)
             if one.kind != "init" or self._initialises or self._is_own(one.barrier)
         ]
-        if self._is_signalled():
-            stuck = []
         if not alone:  # it is taken that other blocks send what this one sends
             several = self._reaches_all() or len(found.ranks - {None}) > 1
             each = not several and bool(stuck) and self._reach_each_other(found, found.sizes)
@@ -284,10 +283,14 @@ class PhaseFindings:
         return self.plan.steps.origin(statement.operands[-1], statement.scope) == RANK
 
     def _arrives_here(self, statement: DecodedStatement) -> bool:
-        """Whether an arrival names an address that was mapped into the block that executes it."""
+        """Whether an arrival names an address that was mapped into the block that executes it; or one that
+        was not mapped, where it has no form without the qualifier for mapped ones.
+        """
         assert self.plan is not None
         base = statement.barrier.base if statement.barrier is not None else None
         name = None if base is None else self.plan.steps.source(base, statement.scope)
+        if statement.operation.tells_later and name not in self.plan.mapped:
+            return True
         made = self.code.definitions.get(name, ()) if isinstance(name, str) else ()
         maps = [self.code[index] for index in made]
         return bool(maps) and all(one.does == "map-address" and self._maps_own(one) for one in maps)
@@ -300,13 +303,14 @@ class PhaseFindings:
         region = self.plan.steps.in_variable(ByteRegion("shared", address, address + 1))
         return any(region.base in scope.variables for scope in self.code.function.scopes)
 
+    @cached_property
     def _is_signalled(self) -> bool:
         """Whether instructions that no execution follows arrive at mbarriers, or complete bytes there."""
         followed = ("bulk-copy", "arrive", "await", "copy-arrive")
         return any(
             any(word.startswith(("mbarrier::", "complete_tx")) for word in operation.words)
             for operation in self.code.used
-            if operation.does not in followed
+            if operation.does not in followed or operation.tells_several
         )
 
     def _reaches_all(self) -> bool:

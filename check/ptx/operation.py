@@ -19,6 +19,7 @@ OPAQUE = frozenset(("load", "update"))  # actions whose results do not depend on
 BROUGHT = OPAQUE | {"call"}  # those by which a number comes from elsewhere
 SPACES = ("shared", "global", "local", "param", "const")
 _BOTH_WAYS = frozenset({("shared", "global"), ("global", "shared")})  # destination and source
+_TOGETHER = frozenset(("cta_group::2",))
 _TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")
 
 
@@ -108,6 +109,16 @@ class Operation:
     def names_cluster(self) -> bool:
         """Whether a qualifier says that an address may be in the shared memory of the whole cluster."""
         return any("shared" in word and "cluster" in word for word in self.words)
+
+    @cached_property
+    def tells_later(self) -> bool:
+        """Whether it arrives at an mbarrier once operations of its thread are complete, and not at once."""
+        return self.does == "arrive" and any(word.startswith("mbarrier::") for word in self.words)
+
+    @cached_property
+    def tells_several(self) -> bool:
+        """Whether it does so for a pair of blocks, or at the mbarriers of several: no execution follows that."""
+        return self.tells_later and any("multicast" in word or word in _TOGETHER for word in self.words)
 
     def has_phases(self, operands: int) -> bool:
         """Whether a statement with so many operands waits for a phase of an mbarrier, or is about a barrier
