@@ -96,6 +96,10 @@ class Action:
     size: int | None = None
     """The operand that says how many bytes are copied, or expected.
     Noticed by: tests. Example: `2`. Refuses: `last` (an integer)."""
+    before: int = 0
+    """How many addresses stand before that of the mbarrier: the destination of a copy, and its source where a
+    thread names one.
+    Noticed by: tests. Example: `2`. Refuses: `first` (an integer)."""
     phase: int | None = None
     """The operand that holds the parity of the phase that is waited for, where the qualifier .parity stands.
     Noticed by: tests. Example: `2`. Refuses: `parity` (an integer)."""

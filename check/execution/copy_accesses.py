@@ -120,7 +120,7 @@ class CopyActs(GenericActs):
                 self._start(group, step, threads, "copy", statement.address, statement.bytes or WIDEST)
             case "copy-commit" | "copy-wait":
                 self._grouping(step, threads)
-            case "bulk-copy" if statement.operation.spaces[:2] == _DRAINS:
+            case "bulk-copy" if statement.operation.way == _DRAINS:
                 self._start(group, step, threads, "drain", statement.source, statement.bytes or WIDEST)
             case "bulk-commit":
                 for warp in by_warp(threads):

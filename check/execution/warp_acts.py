@@ -11,7 +11,7 @@ from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, st
 from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import Numbers, number_at
 from ..walks.acts import Act, act_of, written_at
-from ..walks.walk_steps import WalkStep
+from ..walks.walk_steps import RANKS, WalkStep
 from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
@@ -181,11 +181,11 @@ class WarpActs(BarrierActs):
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
     ) -> Iterator[GroupWait]:
         barrier = yield from self._mbarrier(group, step, address, threads)
-        size = step.statement.operation.action.size
-        sizes = None if size is None else self._operand(group, step.statement, size, 0)
+        action = step.statement.operation.action
+        sizes = self._operand(group, step.statement, action.size, 0) if action.size else action.bytes
         if barrier is not None:
             barrier.changed_at.add(step.position)
-        box = self._box(group, step) if size is None else None
+        box = self._box(group, step) if action.size is None else None
         for thread in threads:
             bytes_ = number_at(sizes, thread)
             number = thread // WARP
@@ -194,7 +194,8 @@ class WarpActs(BarrierActs):
             multicast = self._is_multicast(group, step, thread)
             if barrier is not None:
                 # What is multicast comes from other blocks, too.
-                landing = barrier.copy(None if multicast else bytes_, box)
+                shared = multicast or step.statement.operation.is_for_all
+                landing = barrier.copy(None if shared else bytes_, box)
                 warp.clock.knows(address, landing.phase)
             act = self._act_of_thread(group, step, thread)
             remote = group.registers.is_remote(step.statement.address, step.statement.scope)
@@ -287,10 +288,14 @@ class WarpActs(BarrierActs):
         return found
 
     def _is_multicast(self, group: ThreadGroup, step: WalkStep, thread: int) -> bool:
-        """Whether a copy surely goes to several blocks of the cluster: by the mask behind its mbarrier."""
+        """Whether a copy surely goes to several blocks of the cluster: by the mask behind its mbarrier, or to
+        all of them.
+        """
         statement = step.statement
         if not any("multicast" in word for word in statement.operation.words):
             return False
+        if statement.operation.is_for_all:
+            return group.registers.steps.grid[RANKS] > 1
         places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
         mask = self._operand(group, statement, places[-1] + 1, 0)
         blocks = number_at(mask, thread) or 0

@@ -106,15 +106,15 @@ def stores_shared(statement: DecodedStatement) -> bool:
 
 
 def fills_shared(statement: DecodedStatement) -> bool:
-    """Whether a bulk copy writes shared memory from global memory."""
-    return statement.does == "bulk-copy" and statement.operation.spaces[:2] == ("shared", "global")
+    """Whether a bulk copy writes shared memory from global memory, or with an answer."""
+    return statement.does == "bulk-copy" and statement.operation.way == ("shared", "global")
 
 
 def sends_shared(statement: DecodedStatement) -> bool:
     """Whether a bulk copy or reduction writes the shared memory of another block of the cluster from the own
     one.
     """
-    return statement.does == "bulk-copy" and statement.operation.spaces[:2] == ("shared", "shared")
+    return statement.does == "bulk-copy" and statement.operation.way == ("shared", "shared")
 
 
 def fences_shared(statement: DecodedStatement) -> bool:

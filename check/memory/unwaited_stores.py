@@ -71,9 +71,7 @@ class _UnwaitedStores:
         for block in blocks:
             for at in range(block.start, block.end):
                 doing[code.operation(at).does].add(at)
-        self.stores = {
-            at for at in doing["bulk-copy"] if code.operation(at).spaces[:2] == ("global", "shared")
-        }
+        self.stores = {at for at in doing["bulk-copy"] if code.operation(at).way == ("global", "shared")}
         self.commits, self.waits = doing["bulk-commit"], doing["bulk-wait"]
         self.ends, self.calls = doing["leave"], doing["call"]
         left = (code[at].left for at in self.waits)

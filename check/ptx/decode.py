@@ -25,7 +25,6 @@ from .source import NAME, Function
 __all__ = ["DecodedFunction", "DecodedStatement"]
 
 _NESTED = re.compile(r"[^\w$%, \t\n-]")  # whatever makes an operand more than one name or number
-_COPIED = 2  # a bulk copy has this many addresses before its mbarrier: destination and source
 _MOST_PENDING = 64  # groups
 _UNREAD = Address("", 0)
 _UNKNOWN = -1
@@ -133,8 +132,7 @@ class DecodedStatement:
         if found is _UNREAD:
             found = None
             if self.operation.action.barrier == "object":
-                at = _COPIED if self.does == "bulk-copy" else 0
-                found = address_of(next(islice(self.addresses, at, None), ""))
+                found = address_of(next(islice(self.addresses, self.operation.action.before, None), ""))
             self._barrier = found
         return found
 

@@ -96,6 +96,18 @@ class Operation:
         return self.action.space or (self.spaces[0] if self.spaces else "generic")
 
     @cached_property
+    def way(self) -> tuple[str, ...]:
+        """The state spaces into which a bulk copy leads, and out of which: out of global memory where it brings
+        an answer to a question.
+        """
+        return (self.space, "global") if self.action.before == 1 else self.spaces[:2]
+
+    @cached_property
+    def is_for_all(self) -> bool:
+        """Whether a copy goes to every block of the cluster, however many these are."""
+        return any(word.startswith("multicast::") and word.endswith("::all") for word in self.words)
+
+    @cached_property
     def is_move(self) -> bool:
         """Whether it only copies registers or a constant."""
         return self.action.does == "move"
@@ -117,7 +129,7 @@ class Operation:
 
     @cached_property
     def tells_several(self) -> bool:
-        """Whether it does so for a pair of blocks, or at the mbarriers of several: no execution follows that."""
+        """Whether it does so for a pair of blocks, or at the mbarriers of several; no execution follows that."""
         return self.tells_later and any("multicast" in word or word in _TOGETHER for word in self.words)
 
     def has_phases(self, operands: int) -> bool:
@@ -239,4 +251,4 @@ def _bytes(words: tuple[str, ...]) -> int | None:
 
 def copies_both_ways(operations: Iterable[Operation]) -> bool:
     """Whether bulk copies lead into shared memory, and bulk stores out of it."""
-    return {one.spaces[:2] for one in operations if one.does == "bulk-copy"} >= _BOTH_WAYS
+    return {one.way for one in operations if one.does == "bulk-copy"} >= _BOTH_WAYS

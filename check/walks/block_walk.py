@@ -355,8 +355,11 @@ def _said(plan: WalkPlan, statement: DecodedStatement) -> _Said:
             found = found._replace(address=statement.address, width=width, rows=rows)
         case "bulk-copy":
             kind, address = _bulk(statement)
-            size = statement.size or ""
-            found = found._replace(kind=kind, address=address, size=size, barrier=statement.barrier)
+            found = found._replace(kind=kind, address=address, barrier=statement.barrier)
+            known = statement.operation.action.bytes
+            found = (
+                found._replace(size=statement.size or "") if known is None else found._replace(width=known)
+            )
         case "init" | "arrive" | "await" | "meet" | "copy-arrive":
             what = statement.operation.action.barrier
             name = (statement.barrier_name or "") if what == "named" else None
@@ -378,7 +381,7 @@ def _rows(statement: DecodedStatement) -> int | None:
 
 def _bulk(statement: DecodedStatement) -> tuple[str, Address | None]:
     """Whether a bulk copy fills shared memory or drains it, and the address there; neither for others."""
-    match statement.operation.spaces[:2]:
+    match statement.operation.way:
         case ("shared", "global"):
             return "fill", statement.address
         case ("global", "shared"):

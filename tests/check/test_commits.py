@@ -94,7 +94,9 @@ def test_what_several_blocks_are_told_is_left_open(commit: str, count: int) -> N
 def test_what_no_phase_can_end_is_judged_beside_it(commit: str) -> None:
     """Another block may do something at an mbarrier, and nothing else."""
     assert {rule for rule, _ in found(commit + "bar.sync 1,128;")} == {"barrier-stuck"}
-    assert {rule for rule, _ in found(commit + WAIT.replace("[%r2]", "[%r2+16]"))} == {"barrier-uninitialised"}
+    assert {rule for rule, _ in found(commit + WAIT.replace("[%r2]", "[%r2+16]"))} == {
+        "barrier-uninitialised"
+    }
 
 
 def test_a_commit_at_a_mapped_mbarrier() -> None:
