@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from ..ptx.decode import DecodedStatement
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers
@@ -347,6 +348,8 @@ class Execution:
             taken = block.branch
             if len(block.successors) < 2:
                 return self._enter(group, number, block.successors[0] if block.successors else None)
+        if statement.does == "switch" and statement.guard is None:
+            return self._switch(group, number, block, statement)
         if guard is None or statement.does == "switch":
             return self._skip(group, number, name)
         if name is not None and name in group.registers.assumed:
@@ -368,6 +371,28 @@ class Execution:
                 if name is not None:
                     self._assumed.go(number, name, following)
         return self._enter(group, number, following, counted)
+
+    def _switch(self, group: ThreadGroup, number: int, block: Block, statement: DecodedStatement) -> bool:
+        """Send threads where a table says, by the number that each has."""
+        text, scope = statement.operands[0], statement.scope
+        found = group.registers.value(text, scope)
+        by_number = (
+            found.by_value(group.threads) if isinstance(found, LaneNumbers) else {found: group.threads}
+        )
+        sides: dict[int, list[int]] = {}
+        for value, threads in by_number.items():
+            if value is None or not 0 <= value < len(block.cases):
+                return self._skip(group, number, None)
+            sides.setdefault(block.cases[value], []).extend(threads)
+        group.doubtful |= not group.registers.assumed.isdisjoint(self.plan.code.unique((text,), scope))
+        if len(sides) == 1:
+            return self._enter(group, number, next(iter(sides)))
+        join = self._join(group, number, len(sides))
+        for side, some in sides.items():
+            part = group.part(Threads(sorted(some)), number, join)
+            if self._enter(part, number, side):
+                self._start(part)
+        return False
 
     def _skip(self, group: ThreadGroup, number: int, name: str | None) -> bool:
         """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts,

@@ -28,8 +28,8 @@ _JUMPS, _LEAVES = ("jump", "switch"), ("leave", "abort")
 class Block:
     """Statements `start` to `end` (exclusive); `branch` is the successor taken, `fall` the one behind.
 
-    `leaves`: its last statement leaves the function, perhaps under a guard; `aborts`: it also ends the
-    whole kernel.
+    `cases` are the successors by the number of a jump by a table. `leaves`: its last statement leaves the
+    function, perhaps under a guard; `aborts`: it also ends the whole kernel.
     """
 
     start: int
@@ -38,6 +38,7 @@ class Block:
     predecessors: list[int] = field(default_factory=list)
     branch: int | None = None
     fall: int | None = None
+    cases: tuple[int, ...] = ()
     leaves: bool = False
     aborts: bool = False
 
@@ -221,6 +222,7 @@ def build_flow(function: Function, module: PtxModule, operations: Operations) ->
             block.fall = number + 1
         found = [numbers[target] for target in targets.get(block.end - 1, ()) if target in numbers]
         block.branch = found[0] if found else None
+        block.cases = tuple(found) if does == "switch" else ()
         for successor in (*found, *([block.fall] if block.fall is not None else ())):
             if successor not in block.successors:
                 block.successors.append(successor)

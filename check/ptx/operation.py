@@ -97,8 +97,8 @@ class Operation:
 
     @cached_property
     def way(self) -> tuple[str, ...]:
-        """The state spaces into which a bulk copy leads, and out of which: out of global memory where it brings
-        an answer to a question.
+        """The state spaces into which a bulk copy leads, and out of which: out of global memory where it
+        brings an answer to a question.
         """
         return (self.space, "global") if self.action.before == 1 else self.spaces[:2]
 
@@ -129,7 +129,7 @@ class Operation:
 
     @cached_property
     def tells_several(self) -> bool:
-        """Whether it does so for a pair of blocks, or at the mbarriers of several; no execution follows that."""
+        """Whether it does so for a pair of blocks, or at several mbarriers; no execution follows that."""
         return self.tells_later and any("multicast" in word or word in _TOGETHER for word in self.words)
 
     def has_phases(self, operands: int) -> bool:

@@ -174,10 +174,12 @@ class WalkPlan:
     def _slice(self) -> set[str]:
         """The registers that addresses, descriptors and branches depend on."""
         waiting: list[str] = []
-        for index in self.code.doing(*_GUARDED, *COUNTED, "load"):
+        for index in self.code.doing(*_GUARDED, *COUNTED, "switch", "load"):
             statement = self.code[index]
             if statement.does in _GUARDED and statement.guard:
                 waiting += self.code.unique((statement.guard,), statement.scope)
+            elif statement.does == "switch":
+                waiting += self.code.unique(statement.operands[:1], statement.scope)
             elif statement.does in COUNTED or (statement.does == "load" and self.reads):
                 if self.reads and statement.does in _DATA and not self._is_shared(statement):
                     continue
