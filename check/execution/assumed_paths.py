@@ -45,6 +45,7 @@ class AssumedPaths:
         self._by_place: dict[str, bool] = {}
         self.gone_round: set[int] = set()  # loops, by their heads
         self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
+        self._measured_at: dict[int, int] = {}  # by loop: the block with the branch that tells
         self._paused_at: int | None = None  # the first loop after whose rounds a group stopped
 
     def pause(self, head: int) -> None:
@@ -242,7 +243,8 @@ class AssumedPaths:
             compared = [one if isinstance(one, int) else numbers.get(one) for one in step.sources]
             first, second = compared if len(compared) == 2 else (None, None)
             if isinstance(first, int) and isinstance(second, int) and part in group.registers.assumed:
-                gaps.append(abs(first - second))
+                if self._measured_at.setdefault(head, number) == number:
+                    gaps.append(abs(first - second))
                 return
 
     def _left_from(self, number: int) -> int | None:

@@ -59,6 +59,7 @@ _WAITS: Undefined = ((("warp-sync", "waits"),),)
 _OTHER_PLACES = tuple(
     tuple((f"%ctaid.{axis}", number) for axis in axes) for number in (1, 4) for axes in ("y", "x", "z", "xyz")
 )
+_FEWER = (1, 2)  # rounds: by what a loop leaves in flight, of up to three stages; or elements: a remainder
 _Key = tuple[str, int, int]  # what a race is, and its two statements
 
 
@@ -201,7 +202,10 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
         executions.append(found)
         races = _races(found) | races
         if not last:
-            sizes += (one._replace(others=(*size.others, *one.others)) for one in found.endings)
+            endings = [one._replace(others=(*size.others, *one.others)) for one in found.endings]
+            sizes += endings
+            if plan.code.doing("copy"):
+                sizes += (one.fewer(less) for less in _FEWER for one in endings)
     for found in _elsewhere(plan, shape, executions):
         executions.append(found)
         races = {key: race._replace(doubtful=True) for key, race in _races(found).items()} | races

@@ -45,6 +45,12 @@ class AssumedSizes(NamedTuple):
         """The same, and numbers in memory that are those of most parameters."""
         return self._replace(memory=self.most)
 
+    def fewer(self, less: int) -> AssumedSizes:
+        """The same, but for numbers that are so much less."""
+        if not self.others:
+            return self._replace(most=self.most - less)
+        return self._replace(others=tuple((name, number - less) for name, number in self.others))
+
 
 class ParameterNumbers:
     """What loads of parameters bring."""
