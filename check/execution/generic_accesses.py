@@ -26,7 +26,7 @@ from .warps import GroupWait
 
 __all__ = ["GenericActs"]
 
-_ACCESSES = frozenset(("load", "store"))
+_ACCESSES = frozenset(("load", "store", "allocate"))
 
 
 @dataclass(slots=True)
@@ -79,7 +79,18 @@ class GenericActs(WarpActs):
     """
 
     skips = frozenset(
-        ("load", "store", "update", "copy", "copy-commit", "copy-wait", "multiply", "commit", "wait")
+        (
+            "load",
+            "store",
+            "allocate",
+            "update",
+            "copy",
+            "copy-commit",
+            "copy-wait",
+            "multiply",
+            "commit",
+            "wait",
+        )
     )
 
     def __init__(self, threads: int, maps: bool = False, together: bool = False) -> None:
@@ -125,11 +136,13 @@ class GenericActs(WarpActs):
         placed = address.base is not None and (
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
         )
-        does, at = statement.does, step.position
+        allocates = statement.does == "allocate"
+        does, at = "store" if allocates else statement.does, step.position
         for warp, _, bytes_ in accessed_bytes(base, threads, width, address.offset, statement.rows):
             access = GenericAccess(at, does, bytes_, doubtful, placed)
-            if not remote:
+            if not (remote or allocates):  # the whole warp does that together
                 self.within.access(warp, access, statement)
+            if not remote:
                 self._judge(warp, access)
             if self._peers is not None:
                 (self._peers.sent if remote else self._peers.own)(warp, access)

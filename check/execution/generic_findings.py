@@ -48,6 +48,7 @@ _RULES = {
 _DOES = {
     "load": "reads",
     "store": "writes",
+    "allocate": "allocates, and writes the address to",
     "copy": "copies into",
     "fill": "starts a bulk copy into",
     "drain": "starts a bulk store of",

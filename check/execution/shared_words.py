@@ -26,7 +26,7 @@ _ADDRESSES = 1 << 32  # generic addresses from here on are not of shared memory
 _BYTE = 8
 _WIDEST = 16  # bytes of one thread's access
 _NEVER = 1 << 60
-_STORES = frozenset(("store", "update", "copy", "bulk-copy"))
+_STORES = frozenset(("store", "update", "copy", "bulk-copy", "allocate"))
 
 
 class _Stored(NamedTuple):

@@ -365,6 +365,8 @@ def _said(plan: WalkPlan, statement: DecodedStatement) -> _Said:
             name = (statement.barrier_name or "") if what == "named" else None
             kind = "" if what == "warp" else statement.does
             found = found._replace(kind=kind, barrier=statement.barrier, name=name, parity=statement.phase)
+        case "allocate":
+            return _Said("")
         case "proxy-fence" if statement.operation.space == "global":
             return _Said("")
     base = () if found.address is None or found.address.base is None else (found.address.base,)

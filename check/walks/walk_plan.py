@@ -32,6 +32,10 @@ _WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 _ELSEWHERE = frozenset(("global", "param", "local", "const"))  # not in shared memory
 _WORDS = frozenset(("load", "store"))
+_READING = (
+    "load",
+    "allocate",
+)  # what counts where ordinary reads do; who allocates writes an address to read
 PRODUCTS = frozenset(("multiply", "commit", "wait"))
 _SETUP = frozenset(
     ("init", "invalidate", "expect", "memory-fence")
@@ -174,13 +178,13 @@ class WalkPlan:
     def _slice(self) -> set[str]:
         """The registers that addresses, descriptors and branches depend on."""
         waiting: list[str] = []
-        for index in self.code.doing(*_GUARDED, *COUNTED, "switch", "load"):
+        for index in self.code.doing(*_GUARDED, *COUNTED, *_READING, "switch"):
             statement = self.code[index]
             if statement.does in _GUARDED and statement.guard:
                 waiting += self.code.unique((statement.guard,), statement.scope)
             elif statement.does == "switch":
                 waiting += self.code.unique(statement.operands[:1], statement.scope)
-            elif statement.does in COUNTED or (statement.does == "load" and self.reads):
+            elif statement.does in COUNTED or (statement.does in _READING and self.reads):
                 if self.reads and statement.does in _DATA and not self._is_shared(statement):
                     continue
                 if statement.does in _DATA and statement.operation.space in _ELSEWHERE:
@@ -242,7 +246,7 @@ class WalkPlan:
         reads.
         """
         match statement.does:
-            case "load" | "store" | "update":
+            case "load" | "store" | "update" | "allocate":
                 texts = [] if statement.operation.space in _ELSEWHERE else list(statement.addresses)
             case "copy":
                 texts = [next(statement.addresses, "")]

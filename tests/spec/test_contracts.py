@@ -129,6 +129,7 @@ EXECUTION = {
 # varies), litmus tests of a rule, rules of `check`.
 NO_CHIP = "nobody no chip is at hand"
 NOT_FOLLOWED = "nobody addresses in tensor memory are not followed yet"
+NO_SPACE = "nobody in which space a generic address lies is not judged yet"
 NOT_ORDERED = "nobody the order of tensor-memory accesses is not judged yet"
 CONSUMERS = {
     "num.product.single": "case sums, case a-full, case b-full",
@@ -195,8 +196,8 @@ CONSUMERS = {
     "exec.tensor.alloc.warp": "check aligned-divergent, check allocation-warp",
     "exec.tensor.alloc.columns": "legality operand.range",
     "exec.tensor.alloc.order": "check allocation-late",
-    "exec.tensor.alloc.space": "nobody the address that tcgen05.alloc writes to is not followed yet",
-    "exec.tensor.alloc.weak": "nobody the store is not followed yet",
+    "exec.tensor.alloc.space": NO_SPACE,
+    "exec.tensor.alloc.weak": "check shared-unsynchronised",
     "exec.tensor.alloc.freed": "check allocation-kept",
     "exec.tensor.alloc.permit": "check allocation-late",
     "exec.tensor.dealloc.address": "check allocation-freed",
@@ -212,9 +213,9 @@ CONSUMERS = {
     "exec.tensor.proxy": "nobody what tcgen05 reads from shared memory is not judged yet",
     "exec.tensor.pipeline": NOT_ORDERED,
     "exec.tensor.shift.lane": NOT_FOLLOWED,
-    "exec.tensor.commit": NOT_ORDERED,
+    "exec.tensor.commit": f"check barrier-stuck, {NOT_ORDERED}",
     "exec.tensor.commit.fence": NOT_ORDERED,
-    "exec.tensor.commit.space": "nobody the address of the mbarrier is not followed yet",
+    "exec.tensor.commit.space": NO_SPACE,
 }
 EFFECTS = {"num.tf32.truncate": "truncated", "num.f64.rounding": "rounded"}
 
