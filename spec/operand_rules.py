@@ -14,7 +14,7 @@ from .statements import PARTS, Argument, Statement, argument_of, element_kind
 from .variants import Variant
 from .vector_types import FLOATS, element_types, unlike_neighbours
 
-__all__ = ["fits", "nameless", "written"]
+__all__ = ["fits", "nameless", "out_of_range", "written"]
 
 _SHOWN = {
     "vector": "a vector",
@@ -76,7 +76,7 @@ def fits(
                 f"{name} has {counted(argument.value, 'register')}; it must have {length}",
             )
     if argument.shape == "immediate":
-        yield from _in_range(variant, name, operand, argument.value)
+        yield from out_of_range(variant, name, operand, argument.value)
     elif argument.shape == "vector":
         yield from _elements_fit(variant, name, operand, argument)
     elif argument.shape == "address" and not argument.registers:
@@ -168,7 +168,8 @@ def _component(
     return None
 
 
-def _in_range(variant: Variant, name: str, operand: Operand, value: int) -> Iterator[Reason]:
+def out_of_range(variant: Variant, name: str, operand: Operand, value: int) -> Iterator[Reason]:
+    """Why an operand may not have a value."""
     if operand.values is not None:
         allowed = variant.values(operand)
         if value not in allowed:

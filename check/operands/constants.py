@@ -1,4 +1,4 @@
-"""Check operands that have one value on every path: sparsity metadata and descriptors."""
+"""Check operands that have one value on every path: sparsity metadata, descriptors, and small numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...spec.descriptor_rules import judge_word
 from ...spec.errors import Question
 from ...spec.legality import Judge
 from ...spec.memory_records import Descriptor, DescriptorRule
+from ...spec.operand_rules import out_of_range
 from ...spec.sparse import read_words, valid_codes
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding
 from ..memory.matrices import described
@@ -35,6 +36,8 @@ def constant_findings(
         for operand in statement.named:
             if operand.operand.part == "metadata":
                 yield from _metadata(site, statement, values, operand)
+            if operand.operand.values is not None and number_of(operand.text) is None:
+                yield from _value(site, statement, values, operand)
             kind = descriptor_of(operand.operand, statement.operation.variant)
             word = values.operand(operand.text, statement.scope).constant if kind is not None else None
             if kind is not None and word is not None:
@@ -43,6 +46,24 @@ def constant_findings(
                 yield from _word(site, operand.name, descriptor, word, settings, judge)
         for operand, descriptor in described(statement):
             yield from _descriptor(site, statement, values, operand, descriptor, judge)
+
+
+def _value(
+    site: Site, statement: DecodedStatement, values: RegisterIntervals, operand: NamedOperand
+) -> Iterator[Finding]:
+    """A register that always holds one number, and none that the text allows: as of an immediate."""
+    variant, value = statement.operation.variant, values.operand(operand.text, statement.scope).constant
+    if variant is None or value is None or value < 0:
+        return
+    for reason in out_of_range(variant, operand.name, operand.operand, value):
+        yield Finding(
+            f"legality.{reason.code}",
+            ERROR,
+            site.place,
+            site.function.name,
+            f"{statement.operation.opcode}: {reason.message}",
+            variant.row.family.instruction.source.section,
+        )
 
 
 def _word(
