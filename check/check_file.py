@@ -256,7 +256,7 @@ def _check_function(
             if finding.rule != "aligned-divergent" or module.offset(finding.place) not in order.in_step:
                 yield finding
         yield from fragment_findings(module, code, flow)
-        yield from constant_findings(module, code, values, held, operations.judge)
+        yield from constant_findings(module, code, flow, values, held, operations.judge)
         yield from operand_findings(module, code, flow, threads, values, target, held)
     return order.unknown_barrier
 

@@ -10,24 +10,32 @@ from ...spec.descriptor import decode
 from ...spec.descriptor_rules import judge_word
 from ...spec.errors import Question
 from ...spec.legality import Judge
-from ...spec.memory_records import Descriptor, DescriptorRule
+from ...spec.memory_records import Descriptor, DescriptorField, DescriptorRule
 from ...spec.operand_rules import out_of_range
 from ...spec.sparse import read_words, valid_codes
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding
 from ..memory.matrices import described
 from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.flow import Flow
 from ..ptx.operands import NamedOperand, number_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..values.register_intervals import RegisterIntervals
+from .known_bits import Bits, KnownBits
 
 __all__ = ["constant_findings"]
 
 
 def constant_findings(
-    module: PtxModule, code: DecodedFunction, values: RegisterIntervals, held: list[int], judge: Judge
+    module: PtxModule,
+    code: DecodedFunction,
+    flow: Flow,
+    values: RegisterIntervals,
+    held: list[int],
+    judge: Judge,
 ) -> Iterator[Finding]:
     """Invalid metadata codes, descriptors with fields that no matrix has, and words that are not legal."""
+    known = KnownBits(code, flow)
     for index in held:
         statement = code[index]
         if statement.operation.variant is None or not statement.is_complete:
@@ -45,7 +53,13 @@ def constant_findings(
                 settings = settings_of(operand.operand, statement.operation.variant, descriptor)
                 yield from _word(site, operand.name, descriptor, word, settings, judge)
         for operand, descriptor in described(statement):
-            yield from _descriptor(site, statement, values, operand, descriptor, judge)
+            yield from _descriptor(site, statement, values, known, operand, descriptor, judge)
+
+
+def _beside(bits: Bits, field: DescriptorField) -> int | None:
+    """A word without one of its fields; None if not all of the others are known."""
+    inside = (2 << field.high) - (1 << field.low)
+    return bits.value & ~inside if (bits.known | inside) + 1 == 1 << 64 else None
 
 
 def _value(
@@ -143,6 +157,7 @@ def _descriptor(
     site: Site,
     statement: DecodedStatement,
     values: RegisterIntervals,
+    known: KnownBits,
     operand: NamedOperand,
     descriptor: Descriptor,
     judge: Judge,
@@ -154,6 +169,8 @@ def _descriptor(
     word = value.constant
     if word is None and value.base is not None and 1 << value.shift == unit:
         word = value.fields
+    if word is None and start is not None:
+        word = _beside(known.of(operand.text, site.index), descriptor.fields[start])
     if word is None:
         return
     try:
