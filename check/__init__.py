@@ -2,6 +2,7 @@
 
 check_file runs every analysis on every function: start there. Then, folder by folder:
 - ptx: a file is read once (reader, source) and each statement decoded once (decode, operation, operands);
+  registers that are used again are renamed apart (webs);
 - values: what a register may hold, and which threads execute a statement;
 - paths: which paths can happen; where an analysis suspects a collision, a path to it is searched;
 - registers, memory: accesses of registers and of shared memory, as dataflow (witness replays a path), and

@@ -29,6 +29,7 @@ from .ptx.operation import Operations
 from .ptx.reader import read_module
 from .ptx.register_names import RegisterNames
 from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadableFile, UnreadText, declared_types
+from .ptx.webs import apart
 from .readings import settled
 from .suppression import Suppressed, Suppressions
 from .values.divergence import divergence_findings
@@ -251,13 +252,16 @@ def _check_function(
         joined = build_flow(whole, replace(module, faults=[]), operations)
         order = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
     if held:
-        threads = RegisterThreads(code)
-        for finding in divergence_findings(module, code, flow, threads, held, _parting(code, flow, threads)):
+        named = apart(code, flow)
+        values = values if named is code else RegisterIntervals(module, named)
+        threads = RegisterThreads(named)
+        parting = _parting(named, flow, threads)
+        for finding in divergence_findings(module, named, flow, threads, held, parting):
             if finding.rule != "aligned-divergent" or module.offset(finding.place) not in order.in_step:
                 yield finding
         yield from fragment_findings(module, code, flow)
-        yield from constant_findings(module, code, flow, values, held, operations.judge)
-        yield from operand_findings(module, code, flow, threads, values, target, held)
+        yield from constant_findings(module, named, flow, values, held, operations.judge)
+        yield from operand_findings(module, named, flow, threads, values, target, held)
     return order.unknown_barrier
 
 

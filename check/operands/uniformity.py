@@ -13,6 +13,7 @@ from ..ptx.flow import Flow
 from ..ptx.operands import NamedOperand, address_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
+from ..ptx.webs import written_name
 from ..rules import rules_of
 from ..values.block_threads import WARP, WARPGROUP
 from ..values.reaching_threads import ReachingThreads
@@ -108,7 +109,7 @@ def _parted(
         LIKELY if assumed else ERROR,
         site.place,
         site.function.name,
-        f"{text} is not the same in {where}: {wanted}",
+        f"{written_name(text)} is not the same in {where}: {wanted}",
         "9.7.15.6.3" if group else "9.7.14.4.2; 9.7.14.4.3",
         "compute it from what all of these threads have alike",
     )

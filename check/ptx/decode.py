@@ -333,6 +333,14 @@ class DecodedFunction:
                 found[register].append(index)
         return found
 
+    def renamed(self, function: Function, statements: Mapping[int, DecodedStatement]) -> DecodedFunction:
+        """The same with other registers in some statements; `function` declares them."""
+        found = DecodedFunction(function, self.operations)
+        found._decoded = [*self._statements]
+        for index, statement in statements.items():
+            found._decoded[index] = statement
+        return found
+
     def last_definition(self, register: str, before: int) -> int:
         """The last statement of the text before another that writes a register; −1 where there is none."""
         found = self.definitions.get(register, ())

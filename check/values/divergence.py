@@ -15,6 +15,7 @@ from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.operation import Operation
 from ..ptx.source import PtxModule
+from ..ptx.webs import written_name
 from .block_threads import WARP, WARPGROUP
 from .register_threads import RegisterThreads
 
@@ -51,6 +52,7 @@ class Divergence:
         if known.is_unknown:
             return True
         values = [bool(value) for value in known.values or ()]
+        name = written_name(name)
         first = known.first_split(WARP)
         if first is not None:
             taken = [t for t in range(first, first + WARP) if t < len(values) and values[t]]
