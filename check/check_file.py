@@ -32,7 +32,7 @@ from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadableFile,
 from .ptx.webs import apart
 from .readings import settled
 from .suppression import Suppressed, Suppressions
-from .values.divergence import divergence_findings
+from .values.divergence import acts_together, divergence_findings
 from .values.register_intervals import RegisterIntervals
 from .values.register_threads import RegisterThreads
 
@@ -251,14 +251,17 @@ def _check_function(
         yield from qualifier_findings(module, again)
         joined = build_flow(whole, replace(module, faults=[]), operations)
         order = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
-    if held:
+    if held or any(map(acts_together, code.used)):
         named = apart(code, flow)
         values = values if named is code else RegisterIntervals(module, named)
         threads = RegisterThreads(named)
         parting = _parting(named, flow, threads)
         for finding in divergence_findings(module, named, flow, threads, held, parting):
-            if finding.rule != "aligned-divergent" or module.offset(finding.place) not in order.in_step:
+            if finding.rule == "aligned-divergent" and module.offset(finding.place) in order.in_step:
+                continue
+            if held or finding.tier == ERROR:
                 yield finding
+    if held:
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, named, flow, values, held, operations.judge)
         yield from operand_findings(module, named, flow, threads, values, target, held)

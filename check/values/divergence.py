@@ -19,8 +19,9 @@ from ..ptx.webs import written_name
 from .block_threads import WARP, WARPGROUP
 from .register_threads import RegisterThreads
 
-__all__ = ["Divergence", "Parting", "divergence_findings"]
+__all__ = ["Divergence", "Parting", "acts_together", "divergence_findings"]
 
+_ALIGNED = "aligned"
 _PARTS = frozenset(("jump", "switch", "leave"))
 
 
@@ -87,6 +88,13 @@ def _threads(numbers: list[int]) -> str:
     return f"{len(numbers)} threads"
 
 
+def acts_together(operation: Operation) -> bool:
+    """Whether threads must execute an instruction together that the specification does not hold."""
+    action = operation.action
+    is_held = operation.instruction is not None
+    return action.aligned or action.warpgroup or (not is_held and _ALIGNED in operation.words)
+
+
 def divergence_findings(
     module: PtxModule,
     code: DecodedFunction,
@@ -102,7 +110,7 @@ def divergence_findings(
     """
     aligned = [i for i in held if _is_aligned(code.operation(i))]
     yield from _incomplete(module, code, aligned)
-    aligned += [i for i in range(len(code)) if _is_known_for_all(code.operation(i))]
+    aligned += [i for i in range(len(code)) if acts_together(code.operation(i))]
     if not aligned:
         return
     found = Divergence(code, flow, threads)
@@ -157,11 +165,6 @@ def _is_for_warpgroups(operation: Operation) -> bool:
     return operation.instruction is not None and operation.instruction.scope == "warpgroup"
 
 
-def _is_known_for_all(operation: Operation) -> bool:
-    """Whether threads must execute an instruction together that the specification does not hold."""
-    return operation.action.aligned or operation.action.warpgroup
-
-
 def _is_aligned(operation: Operation) -> bool:
     return "sync" in operation.words
 
@@ -170,8 +173,8 @@ def _section(operation: Operation) -> str:
     """Where the text says which threads must execute an instruction together."""
     if operation.action.warpgroup:
         return "9.7.19.5"
-    if operation.action.aligned:
-        return "9.7.13.1"
+    if acts_together(operation):
+        return "9.7.13.3" if operation.action.barrier == "cluster" else "9.7.13.1"
     return "9.7.15.6.3; 9.7.15.7" if _is_for_warpgroups(operation) else "9.7.14.4.5"
 
 
@@ -182,7 +185,7 @@ def _finding(
     statement, at = function.statements[index], function.statements[guard]
     place = module.place(statement.offset)
     leaves = code.operation(guard).does == "leave"
-    if _is_known_for_all(code.operation(index)) and (parting is True or leaves):
+    if acts_together(code.operation(index)) and (parting is True or leaves):
         return None  # compilers know conditions that the PTX does not show; threads that left are not awaited
     group = _is_for_warpgroups(code.operation(index))
     if parting is True:

@@ -22,8 +22,8 @@ setp.lt.u32 %p1, %r1, {bound};
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%a0,%a1,%a2,%a3}, {%a4,%a5}, {%f0,%f1,%f2,%f3};\nret;\n}\n"
 
 
-def told(body: str, bound: int, threads: int = 128) -> list[str]:
-    report = check_text(HEAD.format(bound=bound, threads=threads) + body + MMA, "k.ptx")
+def told(body: str, bound: int, threads: int = 128, end: str = MMA) -> list[str]:
+    report = check_text(HEAD.format(bound=bound, threads=threads) + body + end, "k.ptx")
     assert not report.faults
     return [
         f"{one.tier} {one.rule}"
@@ -41,10 +41,15 @@ def told(body: str, bound: int, threads: int = 128) -> list[str]:
         ("@%p1 barrier.sync 1, 16;\n", 16, []),  # without .aligned, threads may come alone
         ("@!%p1 bra L;\nbar.sync 0;\nL:\n", 16, ["error aligned-divergent"]),
         ("@%p1 bar.warp.sync 65535;\n", 16, []),
+        ("@%p1 barrier.sync.aligned 1, 32;\n", 16, ["error aligned-divergent"]),
+        ("@%p1 barrier.sync.aligned 1, 32;\n", 32, []),
+        ("@%p1 barrier.cluster.arrive.aligned;\n", 16, ["error aligned-divergent"]),
+        ("@%p1 barrier.cluster.arrive;\n", 16, []),
     ],
 )
-def test_a_barrier_under_a_condition(body: str, bound: int, expected: list[str]) -> None:
-    assert told(body, bound) == expected
+@pytest.mark.parametrize("end", [MMA, "ret;\n}\n"], ids=["product", "no product"])
+def test_a_barrier_under_a_condition(body: str, bound: int, expected: list[str], end: str) -> None:
+    assert told(body, bound, end=end) == expected
 
 
 @pytest.mark.parametrize(("threads", "expected"), [(64, ["error aligned-incomplete"]), (128, []), (256, [])])

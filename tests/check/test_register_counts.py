@@ -59,3 +59,13 @@ def test_what_is_not_known_to_differ_is_not_told() -> None:
     """Compilers know conditions that the PTX does not show."""
     loaded = "shl.b32 %r4,%r1,2; cvt.u64.u32 %d1,%r4; ld.global.u32 %r3,[%d1]; setp.lt.u32 %p1,%r3,16;\n"
     assert found(loaded.replace("shl", ".reg .b64 %d<2>; shl") + ONE) == []
+
+
+@pytest.mark.parametrize(("threads", "lines"), [(32, [11]), (96, [11]), (128, []), (256, [])])
+def test_a_kernel_without_products(threads: int, lines: list[int]) -> None:
+    """Nothing else of the kernel is about tensor cores; what rests on an assumption is not told there."""
+    text = KERNEL.replace("wgmma.fence.sync.aligned;\n", "")
+    text = text.replace("BODY", f"setp.lt.u32 %p1,%r1,{threads};\n{ONE}")
+    told = [(one.tier, one.rule, one.place.line) for one in check_text(text, "k.ptx").findings]
+    assert told == [("error", "aligned-divergent", line) for line in lines]
+    assert not check_text(text.replace(".reqntid 384, 1, 1\n", ""), "k.ptx").findings
