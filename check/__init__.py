@@ -10,7 +10,7 @@ check_file runs every analysis on every function: start there. Then, folder by f
 - walks: threads walked with numbers, for stages of shared memory (stages), for missing proxy fences
   (proxy_replay), and for what copies and bulk stores access (block_findings);
 - execution: all threads executed together with numbers, for barriers with phases;
-- operands: constants, uniformity, opaque fragments, qualifiers of a whole kernel;
+- operands: constants, multiples, uniformity, opaque fragments, qualifiers of a whole kernel;
 - cuda: the inline assembly of CUDA C++ sources, which check_source checks;
 - readings: under which readings of the text a program is undefined;
 - findings, rules (rules.yaml, rule_texts), grouping, suppression, baseline: what is reported;

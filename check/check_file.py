@@ -19,6 +19,7 @@ from .grouping import grouped
 from .not_judged import NotJudged, UnknownBarrier, not_judged, unknown_barrier
 from .operands.constants import constant_findings
 from .operands.kernel_qualifiers import qualifier_findings
+from .operands.multiples import has_multiples, multiple_findings
 from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
 from .order import OrderOutcome, check_order
@@ -251,9 +252,15 @@ def _check_function(
         yield from qualifier_findings(module, again)
         joined = build_flow(whole, replace(module, faults=[]), operations)
         order = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
-    if held or any(map(acts_together, code.used)):
+    together = bool(held) or any(map(acts_together, code.used))
+    multiples = any(map(has_multiples, code.used))
+    named = code
+    if together or multiples:
         named = apart(code, flow)
         values = values if named is code else RegisterIntervals(module, named)
+    if multiples:
+        yield from multiple_findings(module, named, values)
+    if together:
         threads = RegisterThreads(named)
         parting = _parting(named, flow, threads)
         for finding in divergence_findings(module, named, flow, threads, held, parting):

@@ -100,6 +100,12 @@ class Action:
     """How many addresses stand before that of the mbarrier: the destination of a copy, and its source where a
     thread names one.
     Noticed by: tests. Example: `2`. Refuses: `first` (an integer)."""
+    multiple: int | None = None
+    """Of what its size, or else its count, must be a multiple.
+    Noticed by: tests. Example: `32`. Refuses: `even` (an integer)."""
+    begins: int | None = None
+    """At multiples of how many bytes that begins what it copies, and where it copies it.
+    Noticed by: tests. Example: `16`. Refuses: `aligned` (an integer)."""
     phase: int | None = None
     """The operand that holds the parity of the phase that is waited for, where the qualifier .parity stands.
     Noticed by: tests. Example: `2`. Refuses: `parity` (an integer)."""

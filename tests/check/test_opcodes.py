@@ -57,10 +57,10 @@ cp.async.commit_group: copy-commit
 cp.async.wait_group: copy-wait count=0
 cp.async.wait_all: copy-wait
 cp.async.mbarrier.arrive: copy-arrive barrier=object
-cp.async.bulk: bulk-copy barrier=object size=2
-cp.async.bulk.tensor: bulk-copy barrier=object
-cp.reduce.async.bulk: bulk-copy barrier=object size=2
-cp.reduce.async.bulk.tensor: bulk-copy barrier=object
+cp.async.bulk: bulk-copy barrier=object size=2 multiple=16 begins=16
+cp.async.bulk.tensor: bulk-copy barrier=object begins=16
+cp.reduce.async.bulk: bulk-copy barrier=object size=2 multiple=16 begins=16
+cp.reduce.async.bulk.tensor: bulk-copy barrier=object begins=16
 cp.async.bulk.commit_group: bulk-commit
 cp.async.bulk.wait_group: bulk-wait count=0
 mbarrier.init: init barrier=object count=1
@@ -72,20 +72,20 @@ mbarrier.arrive_drop: arrive barrier=object count=2
 mbarrier.arrive_drop.expect_tx: arrive barrier=object size=2
 mbarrier.try_wait: await barrier=object phase=2
 mbarrier.test_wait: await barrier=object phase=2
-bar.sync: meet barrier=named count=1 name=0 aligned=True
-bar.red: meet barrier=named count=2 behind=1 name=1 aligned=True
-bar.arrive: arrive barrier=named count=1 name=0 aligned=True
-bar.cta.sync: meet barrier=named count=1 name=0 aligned=True
-bar.cta.red: meet barrier=named count=2 behind=1 name=1 aligned=True
-bar.cta.arrive: arrive barrier=named count=1 name=0 aligned=True
+bar.sync: meet barrier=named count=1 multiple=32 name=0 aligned=True
+bar.red: meet barrier=named count=2 behind=1 multiple=32 name=1 aligned=True
+bar.arrive: arrive barrier=named count=1 multiple=32 name=0 aligned=True
+bar.cta.sync: meet barrier=named count=1 multiple=32 name=0 aligned=True
+bar.cta.red: meet barrier=named count=2 behind=1 multiple=32 name=1 aligned=True
+bar.cta.arrive: arrive barrier=named count=1 multiple=32 name=0 aligned=True
 bar.warp.sync: meet barrier=warp
 setmaxnreg: nothing warpgroup=True
-barrier.sync: meet barrier=named count=1 name=0
-barrier.red: meet barrier=named count=2 behind=1 name=1
-barrier.arrive: arrive barrier=named count=1 name=0
-barrier.cta.sync: meet barrier=named count=1 name=0
-barrier.cta.red: meet barrier=named count=2 behind=1 name=1
-barrier.cta.arrive: arrive barrier=named count=1 name=0
+barrier.sync: meet barrier=named count=1 multiple=32 name=0
+barrier.red: meet barrier=named count=2 behind=1 multiple=32 name=1
+barrier.arrive: arrive barrier=named count=1 multiple=32 name=0
+barrier.cta.sync: meet barrier=named count=1 multiple=32 name=0
+barrier.cta.red: meet barrier=named count=2 behind=1 multiple=32 name=1
+barrier.cta.arrive: arrive barrier=named count=1 multiple=32 name=0
 barrier.cluster.arrive: arrive barrier=cluster
 barrier.cluster.wait: meet barrier=cluster
 fence: memory-fence

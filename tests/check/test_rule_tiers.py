@@ -13,7 +13,7 @@ TIERS = {
         legality.qualifier.combination legality.qualifier.layouts legality.qualifier.missing
         legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
         legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax
-        qualifier-mixed inline.input-written inline.operand-number inline.output-read inline.semicolon""",
+        qualifier-mixed operand-multiple inline.input-written inline.operand-number inline.output-read inline.semicolon""",
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent copy-incomplete
         proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint""",

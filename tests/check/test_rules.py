@@ -25,7 +25,7 @@ from ..answers import valid
 Run = Callable[..., tuple[int, str, str]]
 RULES = tuple(rules().values())
 QUOTED = re.compile(
-    r'"((?:aligned|allocation|barrier|cluster|descriptor|matrix|wmma|metadata|idle|qualifier|redundant|warp)-[a-z]+|'
+    r'"((?:aligned|allocation|barrier|cluster|descriptor|matrix|wmma|metadata|operand|idle|qualifier|redundant|warp)-[a-z]+|'
     r'tensor-load-[a-z]+|inline\.[a-z-]+|repaired|serialised)"'
 )
 REASON = re.compile(r'"((?:gate|guard|operand|qualifier)\.[a-z_]+|syntax)"')

@@ -1,0 +1,94 @@
+"""Check addresses, sizes and counts of threads that must be multiples of a number, where PTX shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..findings import ERROR, Finding
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operands import Address
+from ..ptx.operation import Operation
+from ..ptx.site import Site
+from ..ptx.source import PtxModule
+from ..values.register_intervals import RegisterIntervals
+
+__all__ = ["has_multiples", "multiple_findings"]
+
+_OBJECT = 8  # bytes: an mbarrier begins at a multiple of this
+_OBJECT_SECTION, _BARRIER_SECTION, _COPY_SECTION = "9.7.13.15.1", "9.7.13.1", "9.7.9.25.4; 9.7.9.25.5"
+
+
+def has_multiples(operation: Operation) -> bool:
+    """Whether an operand of an instruction must be a multiple of a number."""
+    action = operation.action
+    return action.barrier == "object" or action.begins is not None or action.multiple is not None
+
+
+def multiple_findings(
+    module: PtxModule, code: DecodedFunction, values: RegisterIntervals
+) -> Iterator[Finding]:
+    """Findings about operands that are known, and no multiples of what they must be; each address once."""
+    told: set[str] = set()
+    for index in range(len(code)):
+        if not has_multiples(code.operation(index)):
+            continue
+        statement = code[index]
+        site = Site(module, code.function, index)
+        misplaced = [one for one in _misplaced(statement, values) if one[0] not in told]
+        told.update(what for what, _ in misplaced)
+        for what, section in (*misplaced, *_miscounted(statement, values)):
+            yield Finding(
+                "operand-multiple",
+                ERROR,
+                site.place,
+                code.function.name,
+                what,
+                section,
+            )
+
+
+def _misplaced(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[tuple[str, str]]:
+    """Addresses that are surely no multiples, and where the text says so."""
+    action = statement.operation.action
+    if action.barrier == "object":
+        yield from _beginning(statement, values, statement.barrier, "the mbarrier", _OBJECT, _OBJECT_SECTION)
+    if action.begins is not None:
+        for address, what in (
+            (statement.address, "the destination"),
+            (statement.source, "the source"),
+        ):
+            yield from _beginning(statement, values, address, what, action.begins, _COPY_SECTION)
+
+
+def _beginning(
+    statement: DecodedStatement,
+    values: RegisterIntervals,
+    address: Address | None,
+    what: str,
+    unit: int,
+    section: str,
+) -> Iterator[tuple[str, str]]:
+    """An address that is a known number of bytes from an aligned variable, and so no multiple of a unit."""
+    value = values.address(address, statement.scope)
+    if value.base is None or value.shift or value.low != value.high:
+        return
+    aligned = values.alignment(value.base, statement.scope)
+    if aligned and value.low % min(aligned, unit):
+        name = "a variable" if value.base == "extern" else value.base
+        yield f"{what} begins at byte {value.low} of {name}; it must begin at a multiple of {unit}", section
+
+
+def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[tuple[str, str]]:
+    """A size or a count that is no multiple, and where the text says so."""
+    action = statement.operation.action
+    unit = action.multiple
+    if unit is None:
+        return
+    if action.size is not None:
+        text, what, section = statement.size if statement.source else None, "bytes", _COPY_SECTION
+    else:
+        at = statement.count_at
+        text, what, section = None if at is None else statement.operands[at], "threads", _BARRIER_SECTION
+    number = values.operand(text, statement.scope).constant if text else None
+    if number is not None and number % unit:
+        yield f"{number} {what} are no multiple of {unit}", section
