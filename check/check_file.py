@@ -16,7 +16,7 @@ from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .findings import ERROR, INFO, LIKELY, Finding
 from .grouping import grouped
-from .not_judged import NotJudged, UnknownBarrier, not_judged, unknown_barrier
+from .not_judged import NotJudged, met_in_memory, not_judged, unknown_barrier
 from .operands.constants import constant_findings
 from .operands.kernel_qualifiers import qualifier_findings
 from .operands.multiples import has_multiples, multiple_findings
@@ -123,12 +123,12 @@ def check_text(
     for function in module.functions:
         count += len(function.statements)
         whole = None if function.name in inlining.placed else wholes[function.name]
-        found, barrier = _drained(
-            _check_function(module, function, whole, operations, target or module.target)
-        )
+        found, order = _drained(_check_function(module, function, whole, operations, target or module.target))
         findings += found
-        if barrier is not None:
-            unjudged += unknown_barrier(module, function, operations, barrier)
+        if order.unknown_barrier is not None:
+            unjudged += unknown_barrier(module, function, operations, order.unknown_barrier)
+        if order.met_at is not None:
+            unjudged += met_in_memory(module, function, operations, order.met_at)
     judged = (settled(finding, readings or {}) for finding in findings)
     findings = _once(sorted((found for found in judged if found), key=lambda finding: finding.order))
     names: dict[str, RegisterNames] = {}
@@ -150,8 +150,8 @@ def check_text(
 
 
 def _drained(
-    found: Generator[Finding, None, UnknownBarrier | None],
-) -> tuple[list[Finding], UnknownBarrier | None]:
+    found: Generator[Finding, None, OrderOutcome],
+) -> tuple[list[Finding], OrderOutcome]:
     """All that a generator yields, and what it returns."""
     findings: list[Finding] = []
     while True:
@@ -231,9 +231,9 @@ def _operations(version: str, target: str) -> Operations:
 
 def _check_function(
     module: PtxModule, function: Function, whole: Function | None, operations: Operations, target: str
-) -> Generator[Finding, None, UnknownBarrier | None]:
-    """`whole` has the bodies that the function calls; None: its order is judged in its callers. Returns a
-    barrier that the PTX does not show.
+) -> Generator[Finding, None, OrderOutcome]:
+    """`whole` has the bodies that the function calls; None: its order is judged in its callers. Returns what
+    else is known of its order.
     """
     opcodes = {statement.opcode for statement in function.statements}
     judged = set(filter(operations.is_held, opcodes))
@@ -272,7 +272,7 @@ def _check_function(
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, named, flow, values, held, operations.judge)
         yield from operand_findings(module, named, flow, threads, values, target, held)
-    return order.unknown_barrier
+    return order
 
 
 def _parting(code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> Callable[[int, int, int], bool]:

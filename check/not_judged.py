@@ -1,6 +1,7 @@
 """What `ptxmma check` says that it did not judge, or only in part: instructions without a rule, barriers of
 blocks whose size or shape nothing says, memory that a function outside the file may give back, shared memory
-of other blocks that threads access by themselves alone, and names that the file does not declare.
+of other blocks that threads access by themselves alone, memory in which threads may meet, and names that the
+file does not declare.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .ptx.operation import Operation, Operations
 from .ptx.source import Function, PtxModule
 from .undeclared import undeclared_names
 
-__all__ = ["NotJudged", "UnknownBarrier", "not_judged", "unknown_barrier"]
+__all__ = ["NotJudged", "UnknownBarrier", "met_in_memory", "not_judged", "unknown_barrier"]
 
 _NOTHING = "nothing about it was judged"
 _ABSENT = f"the specification does not hold this instruction: {_NOTHING}"
@@ -34,6 +35,10 @@ _UNNAMED = (
 _LOST = (
     "what decides which way threads go here {}, so they were not followed: what they do behind it, and "
     "whether the phases of these barriers order that, was not judged"
+)
+_MET = (
+    "by what threads read here, they may wait for others of their block, or decide what to do: whether that "
+    "orders what they load from shared memory and store there was not judged"
 )
 _CALLED = (
     "the kernel allocates and calls a function that the file does not hold, which may deallocate: "
@@ -122,6 +127,19 @@ def unknown_barrier(
     if waits:
         why = (_LOST if barrier.parts else _UNNAMED).format(barrier.why)
         yield NotJudged(f"barriers of {function.name}", module.place(barrier.offset), len(waits), why)
+
+
+def met_in_memory(
+    module: PtxModule, function: Function, operations: Operations, offset: int
+) -> Iterator[NotJudged]:
+    """The loads and stores of shared memory by threads that may meet in memory, at a statement."""
+    accesses = [s for s in function.statements if _is_ordinary(operations.of(s.opcode))]
+    yield NotJudged(f"shared memory of {function.name}", module.place(offset), len(accesses), _MET)
+
+
+def _is_ordinary(operation: Operation) -> bool:
+    """Whether threads load or store shared memory there by themselves."""
+    return operation.does in _ACCESSES and operation.space == "shared"
 
 
 def _opcodes(function: Function) -> set[str]:

@@ -7,7 +7,7 @@ does with a small file, which needs few of them.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..spec.lazy_dataclass import dataclass
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
@@ -36,11 +36,13 @@ _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "lea
 @dataclass(frozen=True)
 class OrderOutcome:
     """What is known of a function beside findings, by where statements stand in the text: those that whole
-    warpgroups execute, and one that uses a barrier which the PTX does not show, if no execution got past it.
+    warpgroups execute; one that uses a barrier which the PTX does not show, if no execution got past it; and
+    one by which threads may meet in memory, if that is why their loads and stores were not judged.
     """
 
     in_step: frozenset[int] = frozenset()
     unknown_barrier: UnknownBarrier | None = None
+    met_at: int | None = None
 
 
 def check_order(
@@ -84,19 +86,23 @@ def check_order(
             for statement in whole
         )
         if not phased and len(barriers - {None}) < 2:
-            yield from surest(_access_order(walked))
-            return OrderOutcome()
+            accesses = _access_order(walked)
+            yield from surest(accesses.findings)
+            return OrderOutcome(met_at=accesses.met_at)
         from .execution.phase_findings import PhaseFindings
 
         phases = PhaseFindings(module, whole, flow, walked)
         phases.execute()
         guessed = _guessed_order(module, whole, flow, walked)
-        yield from surest((*phases, *guessed, *_access_order(walked)))
-        return OrderOutcome(unknown_barrier=phases.unknown_barrier)
+        accesses = _access_order(walked)
+        yield from surest((*phases, *guessed, *accesses.findings))
+        return OrderOutcome(unknown_barrier=phases.unknown_barrier, met_at=accesses.met_at)
     elif any(operation.instruction is not None for operation in operations) and _is_shared(operations):
         from .walks.kernel_walks import KernelWalks
 
-        yield from _access_order(KernelWalks(module, whole, flow))
+        accesses = _access_order(KernelWalks(module, whole, flow))
+        yield from accesses.findings
+        return OrderOutcome(met_at=accesses.met_at)
     return OrderOutcome()
 
 
@@ -111,21 +117,33 @@ def _guessed_order(
     return guessed_findings(module, code, flow, walked)
 
 
-def _access_order(walked: KernelWalks) -> Sequence[Finding]:
-    """What is found about copies, bulk stores, and ordinary loads and stores of shared memory."""
+class _AccessOrder(NamedTuple):
+    """What is found about copies, bulk stores, and ordinary loads and stores of shared memory; and where in
+    the text threads may meet in memory, so that it was not judged.
+    """
+
+    findings: Sequence[Finding]
+    met_at: int | None = None
+
+
+def _access_order(walked: KernelWalks) -> _AccessOrder:
     code = walked.code
-    generic: Iterable[Finding] = ()
+    generic: tuple[Finding, ...] = ()
+    met_at = None
     if _is_shared(code.used):
         from .execution.generic_findings import GenericFindings
 
-        generic = found = GenericFindings(walked)
+        found = GenericFindings(walked)
+        generic = tuple(found)
         if found.clears:
-            return tuple(found)
+            return _AccessOrder(generic)
+        if found.met_at is not None:
+            met_at = code.function.statements[found.met_at].offset
     if not any(operation.does in _COPIES for operation in code.used):
-        return tuple(generic)
+        return _AccessOrder(generic, met_at)
     from .walks.block_findings import block_findings
 
-    return (*block_findings(walked), *generic)
+    return _AccessOrder((*block_findings(walked), *generic), met_at)
 
 
 def _is_shared(operations: Iterable[Operation]) -> bool:
@@ -184,13 +202,14 @@ def _shared_order(
     stages = list(stage_findings(module, code, flow, events, walked)) if walks else []
     certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]
     phases.told = tuple(certain)
+    accesses = _access_order(walked)
     rest = (
         *(one for one in proxies if one not in certain),
         *stages,
-        *_access_order(walked),
+        *accesses.findings,
     )
     others = [finding for finding in rest if not phases.settles(finding)]
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
     guessed = () if loud else _guessed_order(module, code, flow, walked)
     yield from surest((*certain, *phases, *guessed, *others))
-    return OrderOutcome(phases.in_step(), phases.unknown_barrier)
+    return OrderOutcome(phases.in_step(), phases.unknown_barrier, accesses.met_at)

@@ -62,13 +62,20 @@ def accessed(start: int, flags: int) -> AccessedBytes:
 
 
 class GenericAccess(NamedTuple):
-    """An access by some threads of a warp. `placed`: an assumed number decides where it lies."""
+    """An access by some threads of a warp. `placed`: an assumed number decides where it lies. `strong`: it is
+    none of the weak ones, and races with no other strong one.
+    """
 
     statement: int
     does: str
     bytes: AccessedBytes
     doubtful: bool
     placed: bool
+    strong: bool = False
+
+    def conflicts(self, other: GenericAccess) -> bool:
+        """Whether one of the two writes, which the other reads or writes, and one is a weak access."""
+        return self.does != other.does and not (self.strong and other.strong)
 
     def meets(self, other: GenericAccess) -> bool:
         """Whether the two have a byte in common."""

@@ -20,7 +20,7 @@ def unawaited(found: Execution) -> Iterator[Sent]:
     """What an execution did to other blocks, and no thread of those waited for; none if other blocks may do
     something else, or if threads may have waited for what others write to memory.
     """
-    if found.acts.sent and not found.plan.is_polling and found.is_complete and found.is_alike:
+    if found.acts.sent and not found.plan.meetings and found.is_complete and found.is_alike:
         yield from found.acts.unawaited()
 
 

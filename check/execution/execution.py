@@ -65,7 +65,7 @@ class Execution:
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on;
-    `lost_at`: a branch where one did, and why.
+    `lost_at`: a branch where one did, and why; `met_at`: one where threads may wait for others of the block.
     `skipped`: what some threads may do was left out, since it is not known whether they do.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
     which barrier one changes (the statement `halted_at`, and why), or after too many steps. `doubtful`: some
@@ -99,6 +99,7 @@ class Execution:
         self.halted = False
         self.halted_at: tuple[int, str] | None = None
         self.lost_at: tuple[int, str] | None = None
+        self.met_at: int | None = None
         self.doubtful = False
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
@@ -405,7 +406,11 @@ class Execution:
         acting = self.plan.acting(self.acts.skips)
         successors = self.plan.flow.blocks[number].successors
         behind = [self.plan.loops.blocks_of(side, number) for side in successors]
-        if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number, name):
+        meetings = self.plan.meetings
+        polls = meetings.polls(number, name) and not meetings.waits_for_others(number)
+        if polls or not all(map(acting.isdisjoint, behind)):
+            if polls and self.met_at is None:
+                self.met_at = self.plan.flow.blocks[number].end - 1
             self.asks_memory |= name is not None and self.plan.is_scaled(name)
             self._lose(group, number, name)
             raise LostError

@@ -139,7 +139,7 @@ class GenericActs(WarpActs):
         allocates = statement.does == "allocate"
         does, at = "store" if allocates else statement.does, step.position
         for warp, _, bytes_ in accessed_bytes(base, threads, width, address.offset, statement.rows):
-            access = GenericAccess(at, does, bytes_, doubtful, placed)
+            access = GenericAccess(at, does, bytes_, doubtful, placed, statement.operation.is_strong)
             if not (remote or allocates):  # the whole warp does that together
                 self.within.access(warp, access, statement)
             if not remote:
@@ -214,7 +214,7 @@ class GenericActs(WarpActs):
     def _found(self, other: int, span: _Span, warp: int, access: GenericAccess, met: int) -> None:
         for before in span.accesses:
             both = before.bytes.flags << before.bytes.start & met
-            if before.does == access.does or not both:
+            if not both or not before.conflicts(access):
                 continue
             key = before.statement, access.statement
             doubtful = before.doubtful or access.doubtful

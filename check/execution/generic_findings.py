@@ -67,7 +67,7 @@ _Key = tuple[str, int, int]  # what a race is, and its two statements
 class _Raced(NamedTuple):
     """The races in a block; whether each thread was followed to its end; what they did to other blocks that
     none waited for; the blocks of the function that were executed; and whether an execution stopped early.
-    `within`: races of threads of one warp.
+    `within`: races of threads of one warp. `met_at`: where threads stopped that may meet in memory.
     """
 
     races: dict[_Key, GenericRace]
@@ -76,13 +76,15 @@ class _Raced(NamedTuple):
     sent: list[Sent]
     executed: frozenset[int]
     halted: bool
+    met_at: int | None
 
 
 class GenericFindings:
     """The loads and stores by several warps of a block, and the copies, that nothing orders: one finding for
     each rule and place.
 
-    `followed`: every thread was executed to its end, with the number of threads that the PTX names.
+    `followed`: every thread was executed to its end, with the number of threads that the PTX names. `met_at`:
+    a statement by which threads may meet in memory, so that what stands behind it was not judged.
     """
 
     def __init__(self, walked: KernelWalks) -> None:
@@ -91,7 +93,8 @@ class GenericFindings:
         self.followed = False
         self._sent: list[Sent] = []
         self._within: dict[_Key, GenericRace] = {}
-        self._races = {} if self.plan.meets_in_memory else self._found()
+        self.met_at = self.plan.meetings.decisive
+        self._races = self._found() if self.met_at is None else {}
         self._of_one_warp = self._settled_by_groups()
 
     @property
@@ -144,6 +147,7 @@ class GenericFindings:
         races: dict[_Key, GenericRace] | None = None
         for shape in _blocks(self.plan):
             found = _raced(self.plan, shape)
+            self.met_at = found.met_at
             if self.plan.function.threads is not None:
                 self.followed, self._sent = found.followed, found.sent
             kept, within = (found.races, found.within) if races is None else (races, self._within)
@@ -221,7 +225,8 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     within = {
         (race.what, *pair): race for one in executions for pair, race in _acts_of(one).within.races.items()
     }
-    return _Raced(races, within, followed, sent, executed, any(one.halted for one in executions))
+    met_at = next((one.met_at for one in executions if one.met_at is not None), None)
+    return _Raced(races, within, followed, sent, executed, any(one.halted for one in executions), met_at)
 
 
 def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
@@ -259,7 +264,7 @@ def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, ro
 
 def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     """What threads do, and with copies, if there are any."""
-    maps = bool(plan.mapped) and not plan.is_polling
+    maps = bool(plan.mapped and not plan.meetings)
     copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in _COPIES]
     if not copies:
         return GenericActs(threads, maps, plan.products)

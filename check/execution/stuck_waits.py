@@ -92,7 +92,7 @@ def stuck_waits(
             wait.barrier,
             wait.phase,
             *lacks,
-            group.doubtful or wait.kind == "invalid" or (wait.late and plan.is_polling),
+            group.doubtful or wait.kind == "invalid" or (wait.late and bool(plan.meetings)),
             excused,
             late=wait.late,
             within=not others,

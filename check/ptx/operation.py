@@ -20,6 +20,7 @@ BROUGHT = OPAQUE | {"call"}  # those by which a number comes from elsewhere
 SPACES = ("shared", "global", "local", "param", "const")
 _BOTH_WAYS = frozenset({("shared", "global"), ("global", "shared")})  # destination and source
 _TOGETHER = frozenset(("cta_group::2",))
+_STRONG = frozenset(("acquire", "release", "acq_rel", "relaxed", "volatile", "mmio"))
 _TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")
 
 
@@ -131,6 +132,11 @@ class Operation:
     def tells_several(self) -> bool:
         """Whether it does so for a pair of blocks, or at several mbarriers; no execution follows that."""
         return self.tells_later and any("multicast" in word or word in _TOGETHER for word in self.words)
+
+    @cached_property
+    def is_strong(self) -> bool:
+        """Whether a load or store is none of the weak ones: it races with no other strong one."""
+        return not _STRONG.isdisjoint(self.words)
 
     def has_phases(self, operands: int) -> bool:
         """Whether a statement with so many operands waits for a phase of an mbarrier, or is about a barrier

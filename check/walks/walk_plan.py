@@ -15,6 +15,7 @@ from ..ptx.operands import number_of
 from ..ptx.operation import BROUGHT, OPAQUE
 from ..values.real_arithmetic import is_real
 from .inverted_waits import is_inverted
+from .memory_meetings import MemoryMeetings
 from .second_tries import second_try
 from .walk_steps import WalkStep, WalkSteps
 
@@ -43,11 +44,6 @@ _SETUP = frozenset(
 COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
 _GUARDED = frozenset(("jump", "leave"))
-_STRONG = frozenset(("acquire", "acq_rel", "relaxed", "volatile", "mmio"))  # accesses that threads meet by
-# What accesses shared memory, or makes known what a thread has done.
-_TELLS = frozenset(
-    ("load", "store", "copy", "bulk-copy", "multiply", "init", "arrive", "meet", "copy-arrive")
-)
 _CONSTANT = frozenset(("param", "const"))
 
 
@@ -114,7 +110,7 @@ class WalkPlan:
     @cached_property
     def differing(self) -> set[str]:
         """The registers that are computed from what tells threads apart."""
-        return self._made_of(
+        return self.made_of(
             name
             for statement in self.code
             if statement.does not in OPAQUE and _tells_apart(statement)
@@ -135,7 +131,7 @@ class WalkPlan:
             index
             for index in self.code.doing("load")
             for operation in (self.code.operation(index),)
-            if operation.space == "global" and _STRONG.isdisjoint(operation.words)
+            if operation.space == "global" and not operation.is_strong
         )
 
     def is_given(self, predicate: str) -> bool:
@@ -158,14 +154,14 @@ class WalkPlan:
     def placed(self) -> set[str]:
         """The registers that may be computed from where the block is in the grid."""
         grid = self.steps.grid.keys()
-        return self._made_of(
+        return self.made_of(
             name
             for statement in self.code
             if not grid.isdisjoint(statement.operands)
             for name in statement.writes
         )
 
-    def _made_of(self, registers: Iterable[str]) -> set[str]:
+    def made_of(self, registers: Iterable[str]) -> set[str]:
         """Some registers, and all that are computed from them."""
         waiting = list(registers)
         made: dict[str, list[str]] = defaultdict(list)  # by register: those that are computed from it
@@ -219,7 +215,7 @@ class WalkPlan:
     @cached_property
     def mapped(self) -> set[str]:
         """The registers with addresses in other blocks of the cluster."""
-        return self._made_of(
+        return self.made_of(
             name for index in self.code.doing("map-address") for name in self.code[index].writes
         )
 
@@ -316,39 +312,9 @@ class WalkPlan:
         return (side == number or number in heads) and seen.isdisjoint(self._acting_blocks)
 
     @cached_property
-    def meets_in_memory(self) -> bool:
-        """Whether threads may meet by what they read, by atomics or strong loads, and do anything with shared
-        memory or barriers after that.
-        """
-        meeting = (
-            index
-            for index in self.code.doing("update", "load")
-            for operation in (self.code.operation(index),)
-            if operation.space in ("shared", "generic")
-            if operation.does == "update" or not _STRONG.isdisjoint(operation.words)
-        )
-        return any(self._goes_on(index) for index in meeting)
-
-    def _goes_on(self, index: int) -> bool:
-        """Whether behind a statement some other one accesses shared memory, or tells other threads of it."""
-        number = self.flow.block_of(index)
-        block = self.flow.blocks[number]
-        behind = {*range(index + 1, block.end)}
-        for other in self.flow.reached(block.successors, -1):
-            behind.update(range(self.flow.blocks[other].start, self.flow.blocks[other].end))
-        return any(
-            self.code.operation(at).does in _TELLS and self.code.operation(at).space not in _ELSEWHERE
-            for at in behind
-        )
-
-    def polls(self, number: int, predicate: str | None) -> bool:
-        """Whether a block stands in a loop that reads memory until another thread has written it; by
-        `predicate` it branches.
-        """
-        heads = self.loops.around.get(number, ())[-1:]
-        blocks = frozenset[int]().union(*(self.loops.blocks[head] for head in heads))
-        polling = {index for index in self._polling if self.flow.block_of(index) in blocks}
-        return bool(polling) and (predicate is None or self._made_by(predicate, polling))
+    def meetings(self) -> MemoryMeetings:
+        """Where threads may meet by what they read from memory."""
+        return MemoryMeetings(self.steps, self.roles, self.made_of, self.statements_behind)
 
     def _made_by(self, predicate: str, statements: Collection[int]) -> bool:
         """Whether a predicate is computed from what some statements bring."""
@@ -368,22 +334,6 @@ class WalkPlan:
         if last >= self.flow.blocks[self.flow.block_of(before)].start:
             return last
         return made[0] if len(made) == 1 else None
-
-    @property
-    def is_polling(self) -> bool:
-        """Whether threads may wait for what others write to memory."""
-        return bool(self._polling)
-
-    @cached_property
-    def _polling(self) -> frozenset[int]:
-        """The statements that read what other threads may write: atomics, and strong loads."""
-        operations = ((index, self.code.operation(index)) for index in self.code.doing("update", "load"))
-        return frozenset(
-            index
-            for index, operation in operations
-            if operation.does == "update"
-            or (operation.does == "load" and not _STRONG.isdisjoint(operation.words))
-        )
 
     def work(self, side: int, number: int) -> int:
         """How many statements that count stand on one side of a branch, before the sides join again."""

@@ -40,12 +40,6 @@ WRONG = {
     "no barrier before the next store": ("bar.sync 1, 128;\n", ""),
     "too few threads meet": ("bar.sync 0;\n", "shr.u32 %r20,%r1,6; add.u32 %r20,%r20,2; bar.sync %r20,64;\n"),
     "one warp only": ("bar.sync 0;\n", "bar.warp.sync -1;\n"),
-    "threads meet in memory before the end": (
-        "bar.sync 0;\n",
-        "",
-        "ret;\n",
-        "atom.acquire.cta.shared.add.u32 %r20,[%r2+4096],1;\nret;\n",
-    ),
 }
 RIGHT = {
     "as it is": ("bar.sync 0;", "bar.sync 0;"),
@@ -54,10 +48,6 @@ RIGHT = {
                                LOAD, "ld.shared.v4.b32 {%r8,%r9,%r10,%r11},[%r3];"),
     "two warps of each side meet": (
         "bar.sync 0;\n", "and.b32 %r20,%r1,32; shr.u32 %r20,%r20,5; add.u32 %r20,%r20,2; bar.sync %r20,64;\n"
-    ),
-    "threads meet in memory": ("bar.sync 0;\n", "ld.volatile.shared.u32 %r20,[%r2+4096];\n"),
-    "threads meet in memory at the end of a round": (
-        "bar.sync 0;\n", "", "bar.sync 1, 128;\n", "atom.shared.add.u32 %r20,[%r2+4096],1;\nbar.sync 1, 128;\n"
     ),
     "it is not known where": ("bar.sync 0;\n", "ld.global.u32 %r4,[%d1];\n"),
     "it is not known whether": ("bar.sync 0;\n", "ld.global.u32 %r20,[%d1];\nsetp.eq.u32 %p2,%r20,0;\n@%p2 "),
