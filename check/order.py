@@ -76,16 +76,18 @@ def check_order(
         yield from _register_order(module, code, flow, events)
         if len(flow.blocks) > 1 or not all(map(_leaves_shared_memory, operations)):
             return (yield from _shared_order(module, flow, values, events))
-    elif does & _COPIES or does & _PHASES or any(map(_names_mbarrier, whole)):
+    elif (
+        any(operation.instruction is not None for operation in operations)
+        or does & (_COPIES | _PHASES)
+        or any(map(_names_mbarrier, whole))
+    ):
+        phased = _has_phases(whole)
+        if not (phased or does & (_COPIES | _PHASES) or _is_shared(operations)):
+            return OrderOutcome()
         from .walks.kernel_walks import KernelWalks
 
         walked = KernelWalks(module, whole, flow)
-        barriers = {whole[index].barrier_name for index in whole.doing("meet")}
-        phased = any(
-            statement.operation.has_phases(len(statement.operands)) or _names_mbarrier(statement)
-            for statement in whole
-        )
-        if not phased and len(barriers - {None}) < 2:
+        if not phased:
             accesses = _access_order(walked)
             yield from surest(accesses.findings)
             return OrderOutcome(met_at=accesses.met_at)
@@ -97,13 +99,16 @@ def check_order(
         accesses = _access_order(walked)
         yield from surest((*phases, *guessed, *accesses.findings))
         return OrderOutcome(unknown_barrier=phases.unknown_barrier, met_at=accesses.met_at)
-    elif any(operation.instruction is not None for operation in operations) and _is_shared(operations):
-        from .walks.kernel_walks import KernelWalks
-
-        accesses = _access_order(KernelWalks(module, whole, flow))
-        yield from accesses.findings
-        return OrderOutcome(met_at=accesses.met_at)
     return OrderOutcome()
+
+
+def _has_phases(code: DecodedFunction) -> bool:
+    """Whether threads wait for phases of mbarriers, at barriers that others may pass by, or at several."""
+    barriers = {code[index].barrier_name for index in code.doing("meet")}
+    return len(barriers - {None}) > 1 or any(
+        statement.operation.has_phases(len(statement.operands)) or _names_mbarrier(statement)
+        for statement in code
+    )
 
 
 def _guessed_order(
