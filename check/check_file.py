@@ -25,6 +25,7 @@ from .operands.uniformity import operand_findings
 from .order import OrderOutcome, check_order
 from .ptx.decode import DecodedFunction
 from .ptx.flow import Flow, build_flow
+from .ptx.generic_addresses import with_known_spaces
 from .ptx.inlining import Inlining
 from .ptx.operation import Operations
 from .ptx.reader import read_module
@@ -239,7 +240,7 @@ def _check_function(
     judged = set(filter(operations.is_held, opcodes))
     held = [i for i, statement in enumerate(function.statements) if statement.opcode in judged]
     flow = build_flow(function, module, operations)
-    code = DecodedFunction(function, operations)
+    code = with_known_spaces(DecodedFunction(function, operations))
     values = RegisterIntervals(module, code)
     if held:
         yield from _legality(module, function, operations.judge, held)
@@ -248,7 +249,7 @@ def _check_function(
         yield from qualifier_findings(module, code)
         order = yield from check_order(module, code, code, flow, values)
     elif whole is not None and whole is not function:
-        again = DecodedFunction(whole, operations)
+        again = with_known_spaces(DecodedFunction(whole, operations))
         yield from qualifier_findings(module, again)
         joined = build_flow(whole, replace(module, faults=[]), operations)
         order = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))

@@ -202,14 +202,20 @@ class _UniqueNames(dict[str, str | None]):
 
 
 class DecodedFunction:
-    """A function's statements by their index; and where each register is written."""
+    """A function's statements by their index; and where each register is written. `shared`: accesses by
+    generic addresses that lie in shared memory.
+    """
 
-    def __init__(self, function: Function, operations: Operations) -> None:
+    def __init__(
+        self, function: Function, operations: Operations, shared: frozenset[int] = frozenset()
+    ) -> None:
         self.function = function
         self.operations = operations
         self.effects = operations.effects
         self._names = [_UniqueNames(function, scope) for scope in range(len(function.scopes))]
         self._opcodes = [operations.of(statement.opcode) for statement in function.statements]
+        for index in shared:
+            self._opcodes[index] = operations.in_shared(self._opcodes[index].opcode)
         self._vectors: dict[tuple[str, int], tuple[str, ...]] = {}
         self._decoded: list[DecodedStatement | None] = [None] * len(function.statements)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -214,6 +214,7 @@ class Operations:
         self.judge = judge
         self.effects = effects or load_effects()
         self._found: dict[str, Operation] = {}
+        self._in_shared: dict[str, Operation] = {}
         self._heads = frozenset(name.partition(".")[0] for name in judge.names)
 
     def is_held(self, opcode: str) -> bool:
@@ -228,6 +229,13 @@ class Operations:
         found = self._found.get(opcode)
         if found is None:
             found = self._found[opcode] = self._decode(opcode)
+        return found
+
+    def in_shared(self, opcode: str) -> Operation:
+        """The same, where an access by a generic address is one of shared memory."""
+        found = self._in_shared.get(opcode)
+        if found is None:
+            found = self._in_shared[opcode] = replace(self.of(opcode), spaces=("shared",))
         return found
 
     def _decode(self, opcode: str) -> Operation:

@@ -78,7 +78,12 @@ WRONG = {
     "another name": (RING, "bar.arrive 1, 128;\n", "bar.arrive 3, 128;\n", STUCK),
     "half of the threads come": (HALVES, "bar.sync 1, 64;", "bar.sync 1, 128;", STUCK),
     "one half meets the whole": (HALVES, "bar.sync 2, 64;", "bar.sync 2;", STUCK),
-    "another count": (BOTH, "bra DONE;\nUPPER:\nbar.sync 1, 128;", "bra DONE;\nUPPER:\nbar.sync 1, 96;", None),
+    "another count": (
+        BOTH,
+        "bra DONE;\nUPPER:\nbar.sync 1, 128;",
+        "bra DONE;\nUPPER:\nbar.sync 1, 96;",
+        None,
+    ),
 }
 
 
