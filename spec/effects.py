@@ -96,7 +96,7 @@ class Action:
     size: int | None = None
     """The operand that says how many bytes are copied, or expected.
     Noticed by: tests. Example: `2`. Refuses: `last` (an integer)."""
-    before: int = 0
+    before: int | None = None
     """How many addresses stand before that of the mbarrier: the destination of a copy, and its source where a
     thread names one.
     Noticed by: tests. Example: `2`. Refuses: `first` (an integer)."""

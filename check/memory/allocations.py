@@ -17,6 +17,7 @@ from ..paths.path_values import PathValues
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.operands import address_of
+from ..ptx.reaching import written_by
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..values.interval import Interval
@@ -178,7 +179,7 @@ class _Allocations:
         written = self.values.address(made.address, made.scope)
         for index in self.freed:
             statement = self.code[index]
-            address, away = self._loaded(statement.operands[0], statement.scope)
+            address, away = self._loaded(statement.operands[0], index)
             if away and address is not None and address == written and written.low == written.high:
                 yield self._finding(
                     "allocation-freed",
@@ -187,15 +188,17 @@ class _Allocations:
                     f"the address is {away} more than the one that is allocated",
                 )
 
-    def _loaded(self, text: str, scope: int) -> tuple[Interval | None, int]:
-        """Where the value of an operand was loaded from, and the number that was added to it since."""
+    def _loaded(self, text: str, index: int) -> tuple[Interval | None, int]:
+        """Where the value of an operand of a statement was loaded from, and the number that was added to it
+        since.
+        """
         away = 0
         for _ in range(_STEPS):
-            register = self.code.unique((text,), scope)
-            found = self.code.definitions.get(register[0], []) if register else []
-            if len(found) != 1 or self.code[found[0]].guard is not None:
+            register = self.code.unique((text,), self.code[index].scope)
+            made = written_by(self.code, self.flow, register[0], index) if register else None
+            if made is None or self.code[made].guard is not None:
                 break
-            statement = self.code[found[0]]
+            index, statement = made, self.code[made]
             sources, scope = statement.operands[1:], statement.scope
             if not sources:
                 break

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of, vector_elements
+from ..ptx.reaching import written_by
 from ..values.real_arithmetic import is_real
 
 __all__ = ["Bits", "KnownBits"]
@@ -48,16 +49,8 @@ class KnownBits:
         if number is not None:
             return Bits(_ALL, number & _ALL)
         register = self.code.function.register(text, scope)
-        at = None if register is None or not depth else self._reaching(register[0], index)
-        return _NOTHING if at is None else self._made(at, depth - 1)
-
-    def _reaching(self, register: str, index: int) -> int | None:
-        """The only statement that can have written a register last before another one."""
-        made = self.code.definitions.get(register, ())
-        last = self.code.last_definition(register, index)
-        if last < self.flow.blocks[self.flow.block_of(index)].start:
-            last = made[0] if len(made) == 1 else -1
-        return last if last >= 0 and self.code[last].guard is None else None
+        at = None if register is None or not depth else written_by(self.code, self.flow, register[0], index)
+        return _NOTHING if at is None or self.code[at].guard is not None else self._made(at, depth - 1)
 
     def _made(self, index: int, depth: int) -> Bits:
         """What is known of the result of a statement."""

@@ -132,7 +132,7 @@ class DecodedStatement:
         if found is _UNREAD:
             found = None
             if self.operation.action.barrier == "object":
-                found = address_of(next(islice(self.addresses, self.operation.action.before, None), ""))
+                found = address_of(next(islice(self.addresses, self.operation.action.before or 0, None), ""))
             self._barrier = found
         return found
 

@@ -13,6 +13,7 @@ from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
 from ..ptx.operation import BROUGHT, OPAQUE
+from ..ptx.reaching import written_by
 from ..values.real_arithmetic import is_real
 from .inverted_waits import is_inverted
 from .memory_meetings import MemoryMeetings
@@ -326,14 +327,8 @@ class WalkPlan:
             yield from self.code.definitions.get(name, ())
 
     def written_by(self, register: str, before: int) -> int | None:
-        """The statement that has written what a register holds before another one: the last in its block, or
-        else the only one; None if that is not known.
-        """
-        made = self.code.definitions.get(register, ())
-        last = self.code.last_definition(register, before)
-        if last >= self.flow.blocks[self.flow.block_of(before)].start:
-            return last
-        return made[0] if len(made) == 1 else None
+        """The statement that has written what a register holds before another one; None if not known."""
+        return written_by(self.code, self.flow, register, before)
 
     def work(self, side: int, number: int) -> int:
         """How many statements that count stand on one side of a branch, before the sides join again."""

@@ -58,6 +58,12 @@ ALLOCATIONS = {
     "the columns are not known, and no deallocation": (MADE.replace(" 64;", " %r9;"), [KEPT]),
     "another address": (MADE.replace("%r3", "%r2") + "add.u32 %r3, %r2, 32;\n" + FREED, [("likely", OVER[1])]),
     "the same address, computed": (MADE.replace("%r3", "%r2") + "add.u32 %r3, %r2, 0;\n" + FREED, []),
+    "another address, in the same register": (
+        MADE + f"add.u32 %r3, %r3, 32;\n@!%p1 {FREE}",
+        [("likely", OVER[1])],
+    ),
+    "the same address, added to and taken from": (MADE + f"add.u32 %r3, %r3, 32;\nadd.u32 %r3, %r3, -32;\n@!%p1 {FREE}", []),
+    "maybe another address, in the same register": (MADE + f"@%p3 add.u32 %r3, %r3, 32;\n@!%p1 {FREE}", []),
     "in every round": (
         f"@%p1 bra DONE;\nmov.u32 %r7, 0;\nAGAIN:\n{MAKE}{ADDRESS}{FREE}add.u32 %r7, %r7, 1;\n"
         "setp.lt.u32 %p4, %r7, %r9;\n@%p4 bra AGAIN;\nDONE:\n",
@@ -204,7 +210,7 @@ def test_what_is_left_open_is_said_once() -> None:
     store = "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3], {%r4,%r5};\ntcgen05.wait::st.sync.aligned;\n"
     (remark,) = check_text(f"{HEAD}{MADE}{LOAD}{WAIT}{store}{FREED}ret;\n}}\n", "k.ptx").not_judged
     assert (remark.instruction, remark.statements, remark.place.line) == ("tcgen05", 6, 16)
-    left = "the order of accesses of tensor memory between threads and before dealloc, and of shared-memory reads,"
+    left = "which lanes and columns of tensor memory are accessed, in which order, and when shared memory is read,"
     assert remark.why == f"{left} was not judged yet"
 
 
