@@ -100,12 +100,20 @@ class Finding:
 
 
 def surest(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings; where two analyses find one rule broken at one place, the one that is surer."""
+    """The findings; where two analyses find one rule broken at one place, the one that is surer. One that
+    holds under every reading is surer than one that does not.
+    """
     found: dict[tuple[str, Place], Finding] = {}
-    tiers = list(TIERS)
     for finding in findings:
         key = finding.rule, finding.place
         known = found.get(key)
-        if known is None or tiers.index(finding.tier) < tiers.index(known.tier):
+        if known is None or _doubt(finding) < _doubt(known):
             found[key] = finding
     return list(found.values())
+
+
+def _doubt(finding: Finding) -> tuple[int, int]:
+    """How unsure a finding is: by the tier that it is reported with, and by what the analysis says."""
+    tiers = list(TIERS)
+    tier = tiers.index(finding.tier)
+    return (tier if finding.readings == EVERYWHERE else max(tier, tiers.index(READING))), tier

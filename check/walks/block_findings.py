@@ -42,7 +42,7 @@ _RULES: Mapping[str, tuple[str, Undefined, str]] = {
     "fenced-late": (
         "bulk-store-fence",
         ((("proxy-fence-side", "writer"),),),
-        "the fence follows the synchronisation, so that the writer executed none",
+        "the thread that starts the bulk store executes one, and the writer none",
     ),
 }
 _SAYS: Mapping[str, str] = {
