@@ -21,7 +21,8 @@ LINE = 64  # bytes: a word has a bit for each
 
 
 class GenericRace(NamedTuple):
-    """Two accesses of the same bytes, by two warps unless one is a copy; `first` is executed first.
+    """Two accesses of the same bytes, by two warps unless one is a copy; `first` is executed first. `lanes`:
+    of one warp, those that access them.
 
     `placed`: an assumed number decides where one of them lies. what: `unsynchronised` (no barrier and no
     phase orders the two), `elsewhere` (so it is, and one is by a warp of another block of the cluster), or of
@@ -36,6 +37,13 @@ class GenericRace(NamedTuple):
     doubtful: bool
     placed: bool
     what: str = "unsynchronised"
+    lanes: tuple[int | None, int | None] = None, None
+
+    @property
+    def who(self) -> list[str]:
+        """Who accesses the bytes, in words; a warp, where its lanes do so together."""
+        pairs = zip(self.warps, self.lanes, strict=True)
+        return [f"warp {warp}" if lane is None else f"lane {lane} of warp {warp}" for warp, lane in pairs]
 
 
 class AccessedBytes(NamedTuple):

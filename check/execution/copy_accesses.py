@@ -22,14 +22,15 @@ from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
 from .access_records import LINE, AccessedBytes, GenericAccess, GenericRace, accessed, both_access
-from .barriers import Landing
+from .barriers import Landing, Mbarrier
 from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
 from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
-from .warps import GroupWait, lanes_of
+from .warp_lanes import LanePlaces, lane_places
+from .warps import ExecutedWarp, GroupWait, lanes_of
 
 __all__ = ["CopyActs"]
 
@@ -76,11 +77,25 @@ class _GenericWrite:
 
 
 class _Fills(SharedAccesses):
-    """Passes bulk copies into shared memory on; what products read is not judged."""
+    """Passes bulk copies into shared memory on, and the copies that a warp has waited for; what products read
+    is not judged.
+    """
 
-    def __init__(self, clocks: Sequence[Clock], told: Callable[[TimedWrite], None]) -> None:
+    def __init__(
+        self,
+        clocks: Sequence[Clock],
+        told: Callable[[TimedWrite], None],
+        over: Callable[[int, Iterable[TimedWrite]], None],
+    ) -> None:
         super().__init__(clocks)
         self.told = told
+        self.over = over
+
+    def landed(self, writes: Iterable[TimedWrite], warp: int) -> None:
+        """A warp has waited for its copies."""
+        writes = list(writes)
+        super().landed(writes, warp)
+        self.over(warp, writes)
 
     def write(self, write: TimedWrite) -> None:
         """A bulk copy begins."""
@@ -102,7 +117,10 @@ class CopyActs(GenericActs):
         self.fills = fills
         self.fenced = fills or drains
         self._clocks = [warp.clock for warp in self.warps]
-        self.accesses = _Fills(self._clocks, self._fill)
+        self.accesses = _Fills(self._clocks, self._fill, self._landed)
+        # By warp: of copies that it has not waited for, what its lanes access.
+        self._by_lane: list[dict[TimedWrite, tuple[GenericAccess, int, LanePlaces | None]]]
+        self._by_lane = [{} for _ in range(self.count)]
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each line that some of them access
@@ -175,6 +193,22 @@ class CopyActs(GenericActs):
                 self._hold_unfenced(warp, access, "unfenced-store")
             self._put(made)
             (self.warps[warp].copies if does == "copy" else self._drains[warp]).append(write)
+            if does == "copy":
+                places = lane_places(statement, base, lanes[warp], address.offset)
+                self.within.access(warp, access, statement, places)
+                self._by_lane[warp][write] = access, width, places
+
+    def _landed(self, warp: int, writes: Iterable[TimedWrite]) -> None:
+        """A warp has waited for copies: of bulk stores, nothing is written here."""
+        for write in writes:
+            if write in self._by_lane[warp]:
+                self.within.landed(warp, *self._by_lane[warp].pop(write))
+
+    def _copies_arrive(
+        self, warp: ExecutedWarp, number: int, barrier: Mbarrier, step: WalkStep, threads: int
+    ) -> None:
+        super()._copies_arrive(warp, number, barrier, step, threads)
+        self._by_lane[number].clear()  # no thread waits for them by itself
 
     def _fill(self, write: TimedWrite) -> None:
         """A bulk copy into shared memory."""

@@ -1,8 +1,8 @@
 """Ordinary loads and stores of shared memory by different warps, and the pairs of them that nothing orders.
 
 A warp's access has the number of the warp's acts. Another warp knows of it once its clock has seen that.
-Threads of one warp are judged against one another only where they load together (`warp_loads.py`). Two stores
-are not judged: they may store the same.
+Threads of one warp are judged against one another by their lanes (`warp_lanes.py`). Two stores are not
+judged: they may store the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .peer_accesses import PeerAccesses
 from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
-from .warp_loads import WarpLoads
+from .warp_lanes import WarpLanes, lane_places
 from .warps import GroupWait
 
 __all__ = ["GenericActs"]
@@ -96,7 +96,7 @@ class GenericActs(WarpActs):
     def __init__(self, threads: int, maps: bool = False, together: bool = False) -> None:
         super().__init__(threads)
         self._products = GroupProducts(self.warps) if together else None
-        self.within = WarpLoads(self.count)
+        self.within = WarpLanes(threads)
         self.races: dict[tuple[int, int], GenericRace] = {}
         self.elsewhere: dict[tuple[int, int], GenericRace] = {}  # one of the two accesses is another block's
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
@@ -113,7 +113,7 @@ class GenericActs(WarpActs):
         elif step.statement.does in PRODUCTS and self._products is not None:
             return self._products.act(step, threads)
         elif step.statement.does not in self.skips:
-            self.within.order(step, threads)
+            self.within.order(group, step, threads)
             return super().act(group, step, threads)
         return ()
 
@@ -137,11 +137,12 @@ class GenericActs(WarpActs):
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
         )
         allocates = statement.does == "allocate"
-        does, at = "store" if allocates else statement.does, step.position
+        does, at, lanes = "store" if allocates else statement.does, step.position, by_warp(threads)
         for warp, _, bytes_ in accessed_bytes(base, threads, width, address.offset, statement.rows):
             access = GenericAccess(at, does, bytes_, doubtful, placed, statement.operation.is_strong)
             if not (remote or allocates):  # the whole warp does that together
-                self.within.access(warp, access, statement)
+                places = lane_places(statement, base, lanes[warp], address.offset)
+                self.within.access(warp, access, statement, places)
             if not remote:
                 self._judge(warp, access)
             if self._peers is not None:

@@ -23,7 +23,7 @@ from .copy_accesses import CopyActs
 from .execution import Execution
 from .generic_accesses import GenericActs
 from .phase_reports import ONE_WARP
-from .warp_loads import WITHIN, loads_together
+from .warp_lanes import LANES, WITHIN, met_between
 
 __all__ = ["GenericFindings"]
 
@@ -36,6 +36,10 @@ _COPIES = frozenset(("copy", "bulk-copy"))
 _RULES = {
     _UNORDERED: ("shared-unsynchronised", "no barrier orders the two"),
     WITHIN: ("warp-unsynchronised", "no barrier of the warp stands between the two"),
+    LANES: (
+        "warp-unsynchronised",
+        "nothing that the lanes of the warp execute together stands between the two",
+    ),
     "elsewhere": (
         "shared-unsynchronised",
         "one of them does so from another block, and no barrier of the cluster orders the two",
@@ -107,7 +111,9 @@ class GenericFindings:
 
     def __iter__(self) -> Iterator[Finding]:
         told: set[tuple[str, int]] = set()
-        for race in sorted((*self._races.values(), *self._within.values()), key=self._rank):
+        told_of = {(race.first, race.second) for race in self._races.values()}  # of other warps, too
+        within = [self._met(race) for race in self._within.values() if race[:2] not in told_of]
+        for race in sorted((*self._races.values(), *within), key=self._rank):
             at = race.first if race.what == "unfenced-store" else race.second  # the fence follows the store
             key = race.what, self.walked.flow.block_of(at)
             if key not in told:
@@ -115,6 +121,11 @@ class GenericFindings:
                 yield replace(_finding(self.walked, race), readings=self._readings(race))
         if not self._races:
             yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
+
+    def _met(self, race: GenericRace) -> GenericRace:
+        """A race of lanes is none under one reading, if they execute something together between the two."""
+        is_open = race.what == LANES and met_between(self.plan, race.first, race.second)
+        return race._replace(what=WITHIN) if is_open else race
 
     def _readings(self, race: GenericRace) -> Undefined:
         """Under which readings of the text a race is undefined."""
@@ -168,7 +179,7 @@ def _blocks(plan: WalkPlan) -> Iterable[tuple[int, int, int]]:
     least = WARPGROUP if plan.code.doing("multiply") else 2 * WARP
     if function.threads is not None:
         most = size_of(function.threads)
-        return (function.threads,) if (0 if loads_together(plan) else WARP) < most <= LARGEST_BLOCK else ()
+        return (function.threads,) if 0 < most <= LARGEST_BLOCK else ()
     if not _has_warps(plan) and function.plane:
         return ()
     return (shape for shape in usual_shapes(plan) if least <= size_of(shape) <= LARGEST_BLOCK)
@@ -310,12 +321,13 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
     statements = [walked.code.function.statements[index] for index in (race.first, race.second)]
     places = [walked.module.place(statement.offset) for statement in statements]
     does = [_does(walked.code[index]) for index in (race.first, race.second)]
-    doubtful = race.doubtful or race.what == "elsewhere"  # other blocks are taken to do the same
+    # Other blocks are taken to do the same; and it is taken that lanes do not go on in step.
+    doubtful = race.doubtful or race.what in ("elsewhere", LANES)
     how_many = "shape of a block" if walked.code.function.plane else "number of threads"
     usual = "" if walked.code.function.threads else f"; so it is with each usual {how_many}"
     says = [
-        f"warp {warp} {_DOES[what]} bytes {region.low} to {region.high - 1} of {region.variable}"
-        for warp, what in zip(race.warps, does, strict=True)
+        f"{who} {_DOES[what]} bytes {region.low} to {region.high - 1} of {region.variable}"
+        for who, what in zip(race.who, does, strict=True)
     ]
     return Finding(
         name,

@@ -22,8 +22,8 @@ TIERS = {
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised""",
     "error reading": "metadata-code accumulator-reshaped",
     "likely": "legality.unknown cluster-ended",
-    "reading": """a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited
-        warp-unsynchronised""",
+    "reading": """a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited""",
+    "likely reading": "warp-unsynchronised",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
         legality.deprecated tensor-load-read inline.operand-unused""",
 }  # fmt: skip

@@ -1,0 +1,236 @@
+"""Accesses of shared memory by the lanes of one warp that no barrier of the warp orders.
+
+A load of the whole warp brings what any lane has stored to others: which lane receives which bytes is not
+looked at. Whether such a load is a barrier, or another instruction that lanes execute together, is a reading
+of the text (switch warp-sync). Of other accesses it is known which lane accesses which bytes. What a lane has
+stored itself, it may load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from ..memory.byte_regions import ByteRegion
+from ..ptx.dataflow import closure
+from ..ptx.decode import DecodedStatement
+from ..ptx.operation import Operation
+from ..values.block_threads import WARP, by_warp
+from ..values.lane_numbers import Numbers, number_at
+from ..walks.walk_plan import WalkPlan
+from ..walks.walk_steps import WalkStep
+from .access_records import GenericAccess, GenericRace, both_access
+from .thread_groups import ThreadGroup
+from .warps import lanes_of
+
+__all__ = ["LANES", "WITHIN", "LanePlaces", "WarpLanes", "lane_places", "met_between"]
+
+WITHIN = (
+    "within"  # a race under one reading only: the lanes execute the load, or something before it, together
+)
+LANES = "lanes"  # nothing stands between two accesses
+_ORDERS = frozenset(("meet", "await"))
+_TELLS = frozenset(("arrive", "copy-arrive", "memory-fence"))  # another lane may learn of what is before
+_FULL = (1 << WARP) - 1
+LanePlaces = tuple[tuple[int, int], ...]  # lanes, each with where its access begins
+
+
+def _is_together(operation: Operation) -> bool:
+    """Whether all lanes of a warp execute an instruction together, and it is none that is a barrier."""
+    return "sync" in operation.words and operation.does not in _ORDERS
+
+
+def lane_places(
+    statement: DecodedStatement, base: Numbers, threads: Sequence[int], offset: int
+) -> LanePlaces | None:
+    """Where the access of each thread of a warp begins; None where that is not known, or they access the
+    bytes together.
+    """
+    if _is_together(statement.operation):
+        return None
+    found = []
+    for thread in threads:
+        place = number_at(base, thread)
+        if place is None:
+            return None
+        found.append((thread % WARP, place + offset))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 11)
+def _crossing(
+    first: LanePlaces, size: int, second: LanePlaces, other_size: int, own: bool, met: tuple[int, ...]
+) -> tuple[int, int, int, int] | None:
+    """Two lanes whose accesses have a byte in common, the first one's before the second one's, and that have
+    not met; and from where to where they have. `own`: but for bytes that the second one has accessed itself.
+    """
+    mine = dict(first) if own else {}
+    for lane, low in second:
+        for other, start in first:
+            begin, end = max(low, start), min(low + other_size, start + size)
+            if begin >= end or lane == other or any(mask >> lane & mask >> other & 1 for mask in met):
+                continue
+            if lane not in mine or not mine[lane] <= begin < end <= mine[lane] + size:
+                return other, lane, begin, end
+    return None
+
+
+@dataclass(slots=True, eq=False)
+class _LaneAccess:
+    """An access by lanes of a warp. `places`: where each accesses `size` bytes, None if they do so together.
+    `met`: the lanes that have met since. `told`: others may know of it by a fence or an arrival.
+    """
+
+    access: GenericAccess
+    places: LanePlaces | None
+    size: int
+    met: list[int] = field(default_factory=list)
+    told: bool = False
+
+    def meet(self, lanes: int) -> None:
+        """Some lanes meet: they know what those know that they have met before."""
+        for mask in [mask for mask in self.met if mask & lanes]:
+            self.met.remove(mask)
+            lanes |= mask
+        self.met.append(lanes)
+
+
+@dataclass(slots=True)
+class _WarpRecord:
+    """What the lanes of a warp have written and loaded since all met last, by statement. `parted`: they have
+    met while others took another way, so it is not known who has met whom.
+    """
+
+    written: dict[int, _LaneAccess] = field(default_factory=dict)
+    loaded: dict[int, _LaneAccess] = field(default_factory=dict)
+    written_lines: int = 0
+    loaded_lines: int = 0
+    parted: bool = False
+
+    def clear(self) -> None:
+        """All of them meet."""
+        self.written.clear()
+        self.loaded.clear()
+        self.written_lines = self.loaded_lines = 0
+
+    def __iter__(self) -> Iterator[_LaneAccess]:
+        yield from self.written.values()
+        yield from self.loaded.values()
+
+
+class WarpLanes:
+    """What the lanes of each warp of a block have accessed since they met last."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.races: dict[tuple[int, int], GenericRace] = {}
+        self._warps: Sequence[_WarpRecord] = [_WarpRecord() for _ in range(-(-threads // WARP))]
+
+    def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
+        """Threads meet, or tell others what they have done."""
+        statement = step.statement
+        if statement.does in _TELLS:
+            for warp in by_warp(threads):
+                for before in self._warps[warp]:
+                    before.told = True
+        elif statement.does in _ORDERS:
+            masks: Numbers = None
+            if statement.operation.action.barrier == "warp":
+                masks = group.registers.value(statement.operands[0], statement.scope)
+            for warp, some in by_warp(threads).items():
+                self._meet(warp, some, masks)
+
+    def _meet(self, warp: int, threads: tuple[int, ...], masks: Numbers) -> None:
+        """Lanes of a warp meet: those of a mask, or all if it is not known."""
+        lanes = self._warps[warp]
+        known = {number_at(masks, thread) for thread in threads}
+        if None in known:
+            lanes.clear()
+            return
+        there = _FULL >> max(WARP * (warp + 1) - self.threads, 0)
+        asked = {mask & there for mask in known if mask is not None}
+        lanes.parted |= any(mask & ~lanes_of(threads) for mask in asked)
+        if lanes.parted or there in asked:
+            lanes.clear()
+            return
+        for before in lanes:
+            for mask in asked:
+                before.meet(mask)
+
+    def access(
+        self, warp: int, access: GenericAccess, statement: DecodedStatement, places: LanePlaces | None
+    ) -> None:
+        """A load, a store, or the start of a copy by threads of a warp."""
+        lanes, now = self._warps[warp], _LaneAccess(access, places, statement.bytes or 0)
+        together, lines = _is_together(statement.operation), access.bytes.lines
+        if access.does == "load":
+            if lanes.written_lines & lines:
+                for before in lanes.written.values():
+                    self._hold(warp, before, now, together)
+            if not together:
+                lanes.loaded[access.statement] = now
+                lanes.loaded_lines |= lines
+            return
+        if lanes.loaded_lines & lines:
+            for before in lanes.loaded.values():
+                self._hold(warp, before, now, False)
+        if access.does == "store":
+            self._put(lanes, now)
+
+    def landed(self, warp: int, access: GenericAccess, size: int, places: LanePlaces | None) -> None:
+        """Threads of a warp have waited for what they copied."""
+        self._put(self._warps[warp], _LaneAccess(access, places, size))
+
+    @staticmethod
+    def _put(lanes: _WarpRecord, now: _LaneAccess) -> None:
+        lanes.written[now.access.statement] = now
+        lanes.written_lines |= now.access.bytes.lines
+
+    def _hold(self, warp: int, before: _LaneAccess, now: _LaneAccess, together: bool) -> None:
+        """Hold an access against one before it; `together`: it is a load of the whole warp."""
+        first, second = before.access, now.access
+        pair = first.statement, second.statement
+        if pair in self.races or not first.meets(second):
+            return
+        doubtful, placed = first.doubtful or second.doubtful, first.placed or second.placed
+        region = both_access(first, second)
+        assert region is not None
+        if together:
+            if not before.met:
+                self.races[pair] = GenericRace(*pair, (warp, warp), region, doubtful, placed, WITHIN)
+            return
+        if doubtful or placed or before.told or self._warps[warp].parted or not first.conflicts(second):
+            return
+        race = GenericRace(*pair, (warp, warp), region, False, False, LANES)
+        if before.places is None and now.places is not None and not before.met:
+            self.races[pair] = race  # no lane knows which bytes it has stored itself
+        elif before.places is not None and now.places is not None:
+            low = before.places[0][1]
+            places = (tuple((lane, at - low) for lane, at in one) for one in (before.places, now.places))
+            own, met = second.does == "load", tuple(sorted(before.met))
+            found = _crossing(next(places), before.size, next(places), now.size, own, met)
+            if found is not None:
+                other, lane, begin, end = found
+                region = ByteRegion("shared", begin + low, end + low)
+                self.races[pair] = race._replace(region=region, lanes=(other, lane))
+
+
+def met_between(plan: WalkPlan, first: int, second: int) -> bool:
+    """Whether lanes of a warp execute an instruction together on some way from a statement to another one."""
+    blocks = plan.flow.blocks
+    start, end = plan.flow.block_of(first), plan.flow.block_of(second)
+    if start == end and first < second:
+        return _is_met(plan, first + 1, second)
+    ends = {start, end}
+    ahead = closure(blocks[start].successors, lambda one: () if one in ends else blocks[one].successors)
+    behind = closure(blocks[end].predecessors, lambda one: () if one in ends else blocks[one].predecessors)
+    return (
+        _is_met(plan, first + 1, blocks[start].end)
+        or _is_met(plan, blocks[end].start, second)
+        or any(_is_met(plan, blocks[one].start, blocks[one].end) for one in (ahead & behind) - ends)
+    )
+
+
+def _is_met(plan: WalkPlan, start: int, end: int) -> bool:
+    return any(_is_together(plan.code.operation(index)) for index in range(start, end))
