@@ -56,13 +56,14 @@ class KnownBits:
         """What is known of the result of a statement."""
         statement = self.code[index]
         words, texts = statement.operation.words, statement.operands
-        rule = _RULES.get(words[0])
+        count, rule = _RULES.get(words[0], (0, None))
         width = words[-1][1:]
         if rule is None or len(statement.writes) != 1 or not width.isdigit() or is_real(words):
             return _NOTHING
         parts = [part for text in texts[1:] for part in vector_elements(text)]
-        sources = [self.of(part, index, depth) for part in parts]
-        return rule(words, sources)
+        if not parts or count not in (None, len(parts)):
+            return _NOTHING
+        return rule(words, [self.of(part, index, depth) for part in parts])
 
 
 def _width(word: str) -> int:
@@ -133,13 +134,14 @@ def _extract(words: Sequence[str], sources: Sequence[Bits]) -> Bits:
     return moved.within(count.value)
 
 
-_RULES: Mapping[str, Callable[[Sequence[str], Sequence[Bits]], Bits]] = {
-    "mov": _move,
-    "cvt": _convert,
-    "and": _and,
-    "or": _or,
-    "add": _add,
-    "shl": _shift,
-    "shr": _shift,
-    "bfe": _extract,
+# By instruction: how many sources it has (None: any number but none), and the rule for its result.
+_RULES: Mapping[str, tuple[int | None, Callable[[Sequence[str], Sequence[Bits]], Bits]]] = {
+    "mov": (None, _move),
+    "cvt": (1, _convert),
+    "and": (2, _and),
+    "or": (2, _or),
+    "add": (2, _add),
+    "shl": (2, _shift),
+    "shr": (2, _shift),
+    "bfe": (3, _extract),
 }

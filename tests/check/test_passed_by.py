@@ -70,9 +70,15 @@ def test_threads_that_surely_leave_do_not_work() -> None:
     assert found(near.replace("SYNC", "bar.sync 1,64;")) == []
 
 
-@pytest.mark.parametrize("before", [EITHER, FLAG], ids=["both ways work", "a flag"])
-def test_no_way_is_taken_that_memory_may_not_allow(before: str) -> None:
-    assert found(KERNEL.replace("BEFORE", before).replace("SYNC", "")) == []
+def test_no_way_is_taken_that_memory_may_not_allow() -> None:
+    assert found(KERNEL.replace("BEFORE", EITHER).replace("SYNC", "")) == []
+
+
+def test_a_flag_that_is_waited_for_before_orders_nothing_later() -> None:
+    """All threads pass it, whoever sets it: what they store and load behind it needs a barrier."""
+    text = KERNEL.replace("BEFORE", FLAG)
+    assert [rule for _, rule in found(text.replace("SYNC", ""))] == ["shared-unsynchronised"]
+    assert found(text.replace("SYNC", MEET)) == []
 
 
 # The producer waits at its end until both stages are free, as CUTLASS has it.
