@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from ..findings import ERROR, Finding
+from ..findings import ERROR, LIKELY, Finding
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import Address
 from ..ptx.operation import Operation
@@ -15,6 +16,7 @@ from ..values.register_intervals import RegisterIntervals
 __all__ = ["has_multiples", "multiple_findings"]
 
 _OBJECT = 8  # bytes: an mbarrier begins at a multiple of this
+_STATED = 16  # bytes: the text says of no access by a copy that it begins at a multiple of more
 _OBJECT_SECTION, _BARRIER_SECTION, _COPY_SECTION = "9.7.13.15.1", "9.7.13.1", "9.7.9.25.4; 9.7.9.25.5"
 
 
@@ -28,58 +30,59 @@ def multiple_findings(
     module: PtxModule, code: DecodedFunction, values: RegisterIntervals
 ) -> Iterator[Finding]:
     """Findings about operands that are known, and no multiples of what they must be; each address once."""
-    told: set[str] = set()
+    told: set[_Fault] = set()
     for index in range(len(code)):
         if not has_multiples(code.operation(index)):
             continue
         statement = code[index]
         site = Site(module, code.function, index)
-        misplaced = [one for one in _misplaced(statement, values) if one[0] not in told]
-        told.update(what for what, _ in misplaced)
-        for what, section in (*misplaced, *_miscounted(statement, values)):
+        misplaced = [fault for fault in _misplaced(statement, values) if fault not in told]
+        told.update(misplaced)
+        for fault in (*misplaced, *_miscounted(statement, values)):
             yield Finding(
                 "operand-multiple",
-                ERROR,
+                fault.tier,
                 site.place,
                 code.function.name,
-                what,
-                section,
+                fault.what,
+                fault.section,
             )
 
 
-def _misplaced(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[tuple[str, str]]:
-    """Addresses that are surely no multiples, and where the text says so."""
-    action = statement.operation.action
+class _Fault(NamedTuple):
+    """An operand that is no multiple: how sure that is, what it is, and where the text speaks of it."""
+
+    tier: str
+    what: str
+    section: str
+
+
+def _misplaced(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[_Fault]:
+    """Addresses that are surely no multiples."""
+    action, scope = statement.operation.action, statement.scope
     if action.barrier == "object":
-        yield from _beginning(statement, values, statement.barrier, "the mbarrier", _OBJECT, _OBJECT_SECTION)
+        yield from _beginning(statement.barrier, scope, values, "the mbarrier", _OBJECT, _OBJECT_SECTION)
     if action.begins is not None:
-        for address, what in (
-            (statement.address, "the destination"),
-            (statement.source, "the source"),
-        ):
-            yield from _beginning(statement, values, address, what, action.begins, _COPY_SECTION)
+        for address, what in ((statement.address, "the destination"), (statement.source, "the source")):
+            yield from _beginning(address, scope, values, what, action.begins, _COPY_SECTION)
 
 
 def _beginning(
-    statement: DecodedStatement,
-    values: RegisterIntervals,
-    address: Address | None,
-    what: str,
-    unit: int,
-    section: str,
-) -> Iterator[tuple[str, str]]:
+    address: Address | None, scope: int, values: RegisterIntervals, what: str, unit: int, section: str
+) -> Iterator[_Fault]:
     """An address that is a known number of bytes from an aligned variable, and so no multiple of a unit."""
-    value = values.address(address, statement.scope)
+    value = values.address(address, scope)
     if value.base is None or value.shift or value.low != value.high:
         return
-    aligned = values.alignment(value.base, statement.scope)
+    aligned = values.alignment(value.base, scope)
     if aligned and value.low % min(aligned, unit):
         name = "a variable" if value.base == "extern" else value.base
-        yield f"{what} begins at byte {value.low} of {name}; it must begin at a multiple of {unit}", section
+        said = f"{what} begins at byte {value.low} of {name}; it must begin at a multiple of {unit}"
+        yield _Fault(ERROR if value.low % min(aligned, unit, _STATED) else LIKELY, said, section)
 
 
-def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[tuple[str, str]]:
-    """A size or a count that is no multiple, and where the text says so."""
+def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[_Fault]:
+    """A size or a count that is no multiple."""
     action = statement.operation.action
     unit = action.multiple
     if unit is None:
@@ -91,4 +94,4 @@ def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Itera
         text, what, section = None if at is None else statement.operands[at], "threads", _BARRIER_SECTION
     number = values.operand(text, statement.scope).constant if text else None
     if number is not None and number % unit:
-        yield f"{number} {what} are no multiple of {unit}", section
+        yield _Fault(ERROR, f"{number} {what} are no multiple of {unit}", section)

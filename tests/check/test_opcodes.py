@@ -58,9 +58,9 @@ cp.async.wait_group: copy-wait count=0
 cp.async.wait_all: copy-wait
 cp.async.mbarrier.arrive: copy-arrive barrier=object
 cp.async.bulk: bulk-copy barrier=object size=2 before=2 multiple=16 begins=16
-cp.async.bulk.tensor: bulk-copy barrier=object before=2 begins=16
+cp.async.bulk.tensor: bulk-copy barrier=object before=2 begins=128
 cp.reduce.async.bulk: bulk-copy barrier=object size=2 before=2 multiple=16 begins=16
-cp.reduce.async.bulk.tensor: bulk-copy barrier=object before=2 begins=16
+cp.reduce.async.bulk.tensor: bulk-copy barrier=object before=2 begins=128
 clusterlaunchcontrol.try_cancel: bulk-copy space=shared bytes=16 barrier=object before=1
 cp.async.bulk.commit_group: bulk-commit
 cp.async.bulk.wait_group: bulk-wait count=0

@@ -13,10 +13,10 @@ TIERS = {
         legality.qualifier.combination legality.qualifier.layouts legality.qualifier.missing
         legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
         legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax
-        qualifier-mixed operand-multiple inline.input-written inline.operand-number inline.output-read inline.semicolon""",
+        qualifier-mixed inline.input-written inline.operand-number inline.output-read inline.semicolon""",
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent copy-incomplete
-        proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint""",
+        proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint operand-multiple""",
     "likely error": "inline.guard",
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised""",
