@@ -12,6 +12,7 @@ __all__ = [
     "AccessedBytes",
     "GenericAccess",
     "GenericRace",
+    "WrittenData",
     "accessed",
     "both_access",
     "first_of",
@@ -69,9 +70,30 @@ def accessed(start: int, flags: int) -> AccessedBytes:
     return AccessedBytes(start, flags, _lines(flags, start % LINE) << start // LINE)
 
 
+class WrittenData(NamedTuple):
+    """What some threads of a warp write: numbers, or what comes from places in global memory, those of each
+    register that has addresses there. `moved`: such a register may hold another address than it had then.
+    """
+
+    numbers: frozenset[int] | None
+    places: tuple[frozenset[int], ...]
+    moved: bool
+
+    def differs(self, other: WrittenData, statement: int, by: int) -> bool:
+        """Whether another one is surely something else, by the statements that write them."""
+        if self.numbers is not None and other.numbers is not None:
+            return self.numbers.isdisjoint(other.numbers)
+        if not self.places or not other.places:
+            return False
+        if statement == by:
+            return any(map(frozenset.isdisjoint, self.places, other.places))
+        mine, others = (frozenset[int]().union(*one.places) for one in (self, other))
+        return not (self.moved or other.moved) and mine.isdisjoint(others)
+
+
 class GenericAccess(NamedTuple):
     """An access by some threads of a warp. `placed`: an assumed number decides where it lies. `strong`: it is
-    none of the weak ones, and races with no other strong one.
+    none of the weak ones, and races with no other strong one. `data`: what is written, where that is known.
     """
 
     statement: int
@@ -80,6 +102,7 @@ class GenericAccess(NamedTuple):
     doubtful: bool
     placed: bool
     strong: bool = False
+    data: WrittenData | None = None
 
     def conflicts(self, other: GenericAccess) -> bool:
         """Whether one of the two writes, which the other reads or writes, and one is a weak access."""

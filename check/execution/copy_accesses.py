@@ -20,6 +20,7 @@ from ..memory.shared_memory import WIDEST, fences_shared
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
+from ..walks.stored_data import StoredData
 from ..walks.walk_steps import WalkStep
 from .access_records import LINE, AccessedBytes, GenericAccess, GenericRace, accessed, both_access
 from .barriers import Landing, Mbarrier
@@ -104,16 +105,22 @@ class _Fills(SharedAccesses):
 
 class CopyActs(GenericActs):
     """The warps and barriers of a block, its ordinary accesses of shared memory, its copies and bulk stores.
-    `fills`: there are bulk copies into shared memory; `drains`: there are bulk stores; `maps` and
-    `together` are as in GenericActs.
+    `fills`: there are bulk copies into shared memory; `drains`: there are bulk stores; `maps`, `together` and
+    `data` are as in GenericActs.
     """
 
     skips = GenericActs.skips - _GROUPS
 
     def __init__(
-        self, threads: int, fills: bool, drains: bool, maps: bool = False, together: bool = False
+        self,
+        threads: int,
+        fills: bool,
+        drains: bool,
+        maps: bool = False,
+        together: bool = False,
+        data: StoredData | None = None,
     ) -> None:
-        super().__init__(threads, maps, together)
+        super().__init__(threads, maps, together, data)
         self.fills = fills
         self.fenced = fills or drains
         self._clocks = [warp.clock for warp in self.warps]
@@ -186,8 +193,11 @@ class CopyActs(GenericActs):
         for warp, region, bytes_ in accessed_bytes(base, threads, width, address.offset):
             act = self.warps[warp].clock.seen[warp]
             write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
-            access = GenericAccess(at, does, bytes_, doubtful, placed)
+            copied = self.clashes.written_data(step, registers, lanes[warp]) if does == "copy" else None
+            access = GenericAccess(at, does, bytes_, doubtful, placed, data=copied)
             made = _Copy(access, warp, write, fenced)
+            if does == "copy":
+                self.clashes.write(access)
             self._hold(warp, access)
             if does == "drain":
                 self._hold_unfenced(warp, access, "unfenced-store")
@@ -219,6 +229,7 @@ class CopyActs(GenericActs):
         flags = (1 << region.high - region.low) - 1
         filled = accessed(region.low, flags)
         access = GenericAccess(write.statement, "fill", filled, write.doubtful, write.doubtful)
+        self.clashes.write(access)
         self._hold(write.warp, access)
         self._hold_unfenced(write.warp, access, "unfenced")
         self._put(_Copy(access, write.warp, write, True))
@@ -314,6 +325,8 @@ class CopyActs(GenericActs):
             if before.does in _READS and access.does in _READS:
                 continue
             if before.does == access.does and self._same(one, warp, access):
+                if before.does == "copy" and before.meets(access):
+                    self.clashes.hold(one.warp, before, warp, access)
                 continue
             if before.meets(access):
                 self._race(self._why(one), one.warp, before, warp, access, one.shared)

@@ -1,8 +1,8 @@
 """Ordinary loads and stores of shared memory by different warps, and the pairs of them that nothing orders.
 
 A warp's access has the number of the warp's acts. Another warp knows of it once its clock has seen that.
-Threads of one warp are judged against one another by their lanes (`warp_lanes.py`). Two stores are not
-judged: they may store the same.
+Threads of one warp are judged against one another by their lanes (`warp_lanes.py`). Two stores may store the
+same (`write_clashes.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from operator import gt
 
 from ..values.block_threads import by_warp
 from ..values.lane_numbers import Numbers
+from ..walks.stored_data import StoredData
 from ..walks.walk_plan import PRODUCTS
 from ..walks.walk_steps import WalkStep
 from .access_records import GenericAccess, GenericRace, both_access, first_of
@@ -23,6 +24,7 @@ from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warp_lanes import WarpLanes, lane_places
 from .warps import GroupWait
+from .write_clashes import WriteClashes
 
 __all__ = ["GenericActs"]
 
@@ -76,6 +78,7 @@ class _Span:
 class GenericActs(WarpActs):
     """The warps and barriers of a block, and its ordinary accesses of shared memory. `maps`: they may lie in
     other blocks of the cluster. `together`: the wait of one warp for a product covers those of its warpgroup.
+    `data`: where what is stored comes from, if that is asked.
     """
 
     skips = frozenset(
@@ -93,8 +96,11 @@ class GenericActs(WarpActs):
         )
     )
 
-    def __init__(self, threads: int, maps: bool = False, together: bool = False) -> None:
+    def __init__(
+        self, threads: int, maps: bool = False, together: bool = False, data: StoredData | None = None
+    ) -> None:
         super().__init__(threads)
+        self.clashes = WriteClashes(data)
         self._products = GroupProducts(self.warps) if together else None
         self.within = WarpLanes(threads)
         self.races: dict[tuple[int, int], GenericRace] = {}
@@ -139,7 +145,9 @@ class GenericActs(WarpActs):
         allocates = statement.does == "allocate"
         does, at, lanes = "store" if allocates else statement.does, step.position, by_warp(threads)
         for warp, _, bytes_ in accessed_bytes(base, threads, width, address.offset, statement.rows):
-            access = GenericAccess(at, does, bytes_, doubtful, placed, statement.operation.is_strong)
+            stores = does == "store" and not allocates
+            data = self.clashes.written_data(step, group.registers, lanes[warp]) if stores else None
+            access = GenericAccess(at, does, bytes_, doubtful, placed, statement.operation.is_strong, data)
             if not (remote or allocates):  # the whole warp does that together
                 places = lane_places(statement, base, lanes[warp], address.offset)
                 self.within.access(warp, access, statement, places)
@@ -155,7 +163,10 @@ class GenericActs(WarpActs):
             return
         seen, is_store = self.warps[warp].clock.seen, access.does == "store"
         start, flags, lines = access.bytes
+        (self.clashes.write if is_store else self.clashes.read)(access)
         for other, span in self._unseen(seen):
+            if is_store and span.stored_lines & lines:
+                self._hold_stores(other, span, warp, access)
             if not (span.loaded_lines if is_store else span.stored_lines) & lines:
                 continue
             met = (span.loaded if is_store else span.stored) >> start & flags
@@ -164,6 +175,12 @@ class GenericActs(WarpActs):
             if met:
                 self._found(other, span, warp, access, met << start)
         self._remember(warp, access)
+
+    def _hold_stores(self, other: int, span: _Span, warp: int, access: GenericAccess) -> None:
+        """Hold a store against those of another warp that its warp does not know of."""
+        for before in span.accesses:
+            if before.does == "store" and not (before.strong and access.strong) and before.meets(access):
+                self.clashes.hold(other, before, warp, access)
 
     def _unseen(self, seen: Sequence[int]) -> Iterable[tuple[int, _Span]]:
         """What other warps access that a warp has not seen, by its clock; of each the latest first.

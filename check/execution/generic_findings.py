@@ -24,6 +24,7 @@ from .execution import Execution
 from .generic_accesses import GenericActs
 from .phase_reports import ONE_WARP
 from .warp_lanes import LANES, WITHIN, met_between
+from .write_clashes import CLASH
 
 __all__ = ["GenericFindings"]
 
@@ -45,6 +46,7 @@ _RULES = {
         "one of them does so from another block, and no barrier of the cluster orders the two",
     ),
     "incomplete": ("copy-incomplete", "no wait that the second knows of covers the copy"),
+    CLASH: ("shared-unsynchronised", "no barrier orders the two, each has got elsewhere what it writes"),
     "draining": ("bulk-store-pending", "no wait covers the bulk store"),
     "unfenced-store": ("bulk-store-fence", "no thread that is ordered between the two executes one"),
     "unfenced": ("proxy-fence-copy", "no thread that is ordered between the two executes a proxy fence"),
@@ -72,6 +74,7 @@ class _Raced(NamedTuple):
     """The races in a block; whether each thread was followed to its end; what they did to other blocks that
     none waited for; the blocks of the function that were executed; and whether an execution stopped early.
     `within`: races of threads of one warp. `met_at`: where threads stopped that may meet in memory.
+    `clashed`: two warps have written the same bytes, and nothing orders them.
     """
 
     races: dict[_Key, GenericRace]
@@ -81,6 +84,7 @@ class _Raced(NamedTuple):
     executed: frozenset[int]
     halted: bool
     met_at: int | None
+    clashed: bool
 
 
 class GenericFindings:
@@ -158,6 +162,9 @@ class GenericFindings:
         races: dict[_Key, GenericRace] | None = None
         for shape in _blocks(self.plan):
             found = _raced(self.plan, shape)
+            if found.clashed:
+                asked = _raced(self.walked.data_plan, shape).races
+                found.races.update((key, race) for key, race in asked.items() if race.what == CLASH)
             self.met_at = found.met_at
             if self.plan.function.threads is not None:
                 self.followed, self._sent = found.followed, found.sent
@@ -236,8 +243,12 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     within = {
         (race.what, *pair): race for one in executions for pair, race in _acts_of(one).within.races.items()
     }
+    clashes = [_acts_of(one).clashes for one in executions]
+    races = {(race.what, *pair): race for one in clashes for pair, race in one.races.items()} | races
+    clashed = any(one.met for one in clashes)
     met_at = next((one.met_at for one in executions if one.met_at is not None), None)
-    return _Raced(races, within, followed, sent, executed, any(one.halted for one in executions), met_at)
+    halted = any(one.halted for one in executions)
+    return _Raced(races, within, followed, sent, executed, halted, met_at, clashed)
 
 
 def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
@@ -278,10 +289,10 @@ def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     maps = bool(plan.mapped and not plan.meetings)
     copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in _COPIES]
     if not copies:
-        return GenericActs(threads, maps, plan.products)
+        return GenericActs(threads, maps, plan.products, plan.data)
     does = set(map(_does, copies))
     drains = not does.isdisjoint(("drain", "send"))
-    return CopyActs(threads, "fill" in does, drains, maps, plan.products)
+    return CopyActs(threads, "fill" in does, drains, maps, plan.products, plan.data)
 
 
 def _acts_of(found: Execution) -> GenericActs:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from .dataflow import closure
 from .decode import DecodedFunction, DecodedStatement
 from .operands import number_of
+from .operation import Operation
 
 __all__ = ["with_known_spaces"]
 
@@ -22,16 +23,16 @@ _LOW = 1 << 31  # a mask from here on, or below 0, aligns a pointer; others leav
 def with_known_spaces(code: DecodedFunction) -> DecodedFunction:
     """A function whose accesses by generic addresses of shared memory are accesses of shared memory."""
     generic = [i for i in code.doing(*_ACCESSES) if code.operation(i).space == "generic"]
-    if not generic or not any(map(_makes, code)):
+    if not generic or not any(map(_makes, code.used)):
         return code
     pointers = _Pointers(code)
     shared = frozenset(index for index in generic if pointers.hold(code[index]))
     return DecodedFunction(code.function, code.operations, shared) if shared else code
 
 
-def _makes(statement: DecodedStatement) -> bool:
-    """Whether a statement makes a generic address of one in shared memory."""
-    words = statement.operation.words
+def _makes(operation: Operation) -> bool:
+    """Whether an instruction makes a generic address of one in shared memory."""
+    words = operation.words
     return words[0] == "cvta" and "shared" in words and "to" not in words
 
 
@@ -46,7 +47,9 @@ class _Pointers:
         for statement in code:
             for register in statement.reads if statement.writes else ():
                 made_from.setdefault(register, []).extend(statement.writes)
-        starts = (register for statement in code if _makes(statement) for register in statement.writes)
+        starts = (
+            register for statement in code if _makes(statement.operation) for register in statement.writes
+        )
         self._near = closure(starts, lambda register: made_from.get(register, ()))  # computed from such
         self._sure = set(self._near)
         while unsure := [register for register in self._sure if not self._is_sure(register)]:
@@ -64,7 +67,7 @@ class _Pointers:
 
     def _points(self, statement: DecodedStatement) -> bool:
         """Whether a statement writes such an address, if those that are taken for sure are such."""
-        if _makes(statement):
+        if _makes(statement.operation):
             return True
         word, sources = statement.operation.words[0], statement.operands[1:]
         if statement.operation.is_move:

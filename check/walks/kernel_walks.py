@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
+from .stored_data import StoredData
 from .thread_walk import Walked, short_walks, walks
 from .walk_plan import WalkPlan
 from .walk_steps import WalkSteps
@@ -47,6 +48,11 @@ class KernelWalks:
     def group_plan(self) -> WalkPlan:
         """The same, of walks that look at when products are issued and waited for, too."""
         return WalkPlan(self.steps, reads=True, products=True)
+
+    @cached_property
+    def data_plan(self) -> WalkPlan:
+        """The plan of walks that look at ordinary reads, and at where what is stored comes from."""
+        return WalkPlan(self.steps, reads=True, data=StoredData(self.code))
 
     @cached_property
     def long(self) -> list[Walked]:

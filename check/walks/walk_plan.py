@@ -18,6 +18,7 @@ from ..values.real_arithmetic import is_real
 from .inverted_waits import is_inverted
 from .memory_meetings import MemoryMeetings
 from .second_tries import second_try
+from .stored_data import StoredData
 from .walk_steps import WalkStep, WalkSteps
 
 __all__ = ["COUNTED", "PRODUCTS", "WalkPlan"]
@@ -30,6 +31,7 @@ _SIGNALS = frozenset(("arrive", "await", "meet", "proxy-fence"))
 _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | frozenset(
     ("copy", "copy-commit", "copy-wait", "copy-arrive", "bulk-copy", "bulk-commit", "bulk-wait")
 )
+_COPIED = frozenset(("store", "copy"))  # data that come from somewhere
 _WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 _ELSEWHERE = frozenset(("global", "param", "local", "const"))  # not in shared memory
@@ -65,13 +67,21 @@ class WalkPlan:
     """What walks through a function execute, of its `steps`. `roles` are the statements that count.
 
     `reads`: generic reads of shared memory count, too, and stores elsewhere do not; what only
-    products need is passed by. `products`: that they are issued, and waited for, counts nevertheless.
+    products need is passed by. `products`: that they are issued, and waited for, counts nevertheless. `data`:
+    so does what is stored, and where it comes from.
     """
 
-    def __init__(self, steps: WalkSteps, reads: bool = False, products: bool = False) -> None:
+    def __init__(
+        self,
+        steps: WalkSteps,
+        reads: bool = False,
+        products: bool = False,
+        data: StoredData | None = None,
+    ) -> None:
         self.steps = steps
         self.reads = reads
         self.products = products
+        self.data = data
         self.code = steps.code
         self.function = steps.function
         self.flow = steps.flow
@@ -194,6 +204,12 @@ class WalkPlan:
                     waiting += self._named(statement)
                 elif self.products:
                     self._acting.add(index)
+        if self.data is not None:
+            for index in self.roles:
+                statement = self.code[index]
+                waiting += self.code.unique(tuple(self.data.texts(index)), statement.scope)
+                if statement.does in _COPIED:
+                    waiting += (name for name, _ in self.data.origins(index) or ())
         wanted = self.closed(waiting)
         if self._rereads(wanted) and not (self.reads and self._stores_anywhere):
             self.reread = True
