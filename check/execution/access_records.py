@@ -39,12 +39,23 @@ class GenericRace(NamedTuple):
     placed: bool
     what: str = "unsynchronised"
     lanes: tuple[int | None, int | None] = None, None
+    each: int = 0  # warps of each of the blocks that were executed together
 
     @property
     def who(self) -> list[str]:
         """Who accesses the bytes, in words; a warp, where its lanes do so together."""
-        pairs = zip(self.warps, self.lanes, strict=True)
-        return [f"warp {warp}" if lane is None else f"lane {lane} of warp {warp}" for warp, lane in pairs]
+        pairs = zip(map(self._named, self.warps), self.lanes, strict=True)
+        return [warp if lane is None else f"lane {lane} of {warp}" for warp, lane in pairs]
+
+    @property
+    def is_between_blocks(self) -> bool:
+        """Whether two blocks that were executed together access the bytes."""
+        return bool(self.each) and self.warps[0] // self.each != self.warps[1] // self.each
+
+    def _named(self, warp: int) -> str:
+        if not self.each:
+            return f"warp {warp}"
+        return f"warp {warp % self.each} of block {warp // self.each} of the cluster"
 
 
 class AccessedBytes(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...spec.lazy_dataclass import dataclass
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address
-from ..values.block_threads import WARP, by_warp
+from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..walks.walk_steps import WalkStep
 from .barriers import Landing, Mbarrier, NamedBarrier, total
@@ -17,9 +17,10 @@ from .clocks import Clock
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
 
-__all__ = ["PARTING", "BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount"]
+__all__ = ["NAMES", "PARTING", "BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount"]
 
 PARTING = frozenset(("await", "meet"))  # threads may wait here for different barriers
+NAMES = 1 << 8  # of named barriers, of each of the blocks that are executed together
 _CLUSTER = -1
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
 _MOST_ARRIVALS = (1 << 20) - 1  # that a phase of an mbarrier can count (9.7.13.15.2)
@@ -59,6 +60,7 @@ class Sent:
     statement: int
     warp: int
     act: int
+    block: int = 0  # its rank, where it is executed, too
 
 
 class _Came(NamedTuple):
@@ -77,6 +79,7 @@ class BarrierActs:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
+        self.blocks = 1  # that are executed together
         self.count = -(-threads // WARP)
         self.warps = [ExecutedWarp(Clock(self.count)) for _ in range(self.count)]
         for number, warp in enumerate(self.warps):
@@ -139,8 +142,7 @@ class BarrierActs:
                 for side in (parity.by_value(some).values() if isinstance(parity, LaneNumbers) else [some])
             ]
         if statement.does == "meet" and statement.operation.action.barrier == "named":
-            name = self._value(group, statement.barrier_name, statement.scope)
-            return list(name.by_value(threads).values()) if isinstance(name, LaneNumbers) else [threads]
+            return list(self._by_barrier(group, statement, threads).values())
         return [threads]
 
     def _value(self, group: ThreadGroup, text: str | None, scope: int) -> Numbers:
@@ -328,12 +330,34 @@ class BarrierActs:
 
     def send(self, group: ThreadGroup, step: WalkStep, address: Address | None, warp: int) -> None:
         """Remember that a warp accesses an address, if that surely lies in another block of the cluster."""
+        if self.blocks > 1:
+            self._send_there(group, step, address, warp)
+            return
         if group.registers.is_elsewhere(address, step.statement.scope):
             act = self.warps[warp].clock.seen[warp]
             self.sent[step.position, warp] = Sent(step.position, warp, act)
 
+    def _send_there(self, group: ThreadGroup, step: WalkStep, address: Address | None, warp: int) -> None:
+        """The same, where that block is executed, too."""
+        steps = group.registers.steps
+        if address is None or address.base is None:
+            return
+        base = group.registers.value(address.base, step.statement.scope)
+        first = next(thread for thread in group.threads if thread // WARP == warp)
+        number = number_at(base, first)
+        if number is not None and steps.window_of(number) != steps.rank_of(first, self.threads):
+            act = self.warps[warp].clock.seen[warp]
+            self.sent[step.position, warp] = Sent(step.position, warp, act, steps.window_of(number))
+
     def unawaited(self) -> Iterator[Sent]:
         """What warps did to other blocks, and no warp of those knew of when it ended."""
+        if self.blocks > 1:
+            each = self.count // self.blocks
+            for one in self.sent.values():
+                there = self.warps[one.block * each : (one.block + 1) * each]
+                if all(warp.clock.seen[one.warp] < one.act for warp in there):
+                    yield one
+            return
         for one in self.sent.values():
             known = self._parted[one.warp] >= one.act
             if not known and all(warp.clock.peers[one.warp] < one.act for warp in self.warps):
@@ -454,8 +478,7 @@ class BarrierActs:
         if action.barrier not in ("named", "cluster"):
             return
         in_cluster = action.barrier == "cluster"
-        name = _CLUSTER if in_cluster else self._value(group, statement.barrier_name, statement.scope)
-        by_name = name.by_value(threads) if isinstance(name, LaneNumbers) else {name: threads}
+        by_name = {_CLUSTER: threads} if in_cluster else self._by_barrier(group, statement, threads)
         for value, some in by_name.items():
             if value is None:
                 raise HaltedError(step.position)
@@ -483,6 +506,23 @@ class BarrierActs:
                 for number, act in self._left.get(last, {}).items():
                     self._parted[number] = max(self._parted[number], act)
 
+    def _by_barrier(
+        self, group: ThreadGroup, statement: DecodedStatement, threads: tuple[int, ...]
+    ) -> Mapping[int | None, tuple[int, ...]]:
+        """Threads by the named barrier that they come to; each block has its own."""
+        name = self._value(group, statement.barrier_name, statement.scope)
+        by_name: Mapping[int | None, tuple[int, ...]]
+        by_name = name.by_value(threads) if isinstance(name, LaneNumbers) else {name: threads}
+        if self.blocks == 1:
+            return by_name
+        found: dict[int | None, list[int]] = {}
+        for value, some in by_name.items():
+            for thread in some:
+                rank = thread * self.blocks // self.threads
+                key = None if value is None else value + rank * NAMES
+                found.setdefault(key, []).append(thread)
+        return {key: Threads(some) for key, some in found.items()}
+
     def _phase_of(self, thread: int) -> int:
         """The phase of the cluster's barrier in which a thread's warp has arrived last; −1: none."""
         return self.warps[thread // WARP].arrivals.get(_CLUSTER, -1)
@@ -493,7 +533,10 @@ class BarrierActs:
         """Threads arrive at a named barrier: the phase that each warp arrives in."""
         statement = step.statement
         position = statement.count_at
-        count = number_at(self._operand(group, statement, position, self.threads), threads[0])
+        everybody = self.threads
+        if statement.operation.action.barrier == "named":
+            everybody //= self.blocks
+        count = number_at(self._operand(group, statement, position, everybody), threads[0])
         if count is None:
             raise HaltedError(step.position)
         phases = {}

@@ -30,7 +30,7 @@ from .generic_accesses import GenericActs
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
 from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
-from .warp_lanes import LanePlaces, lane_places
+from .warp_lanes import LaneAddresses, lane_addresses
 from .warps import ExecutedWarp, GroupWait, lanes_of
 
 __all__ = ["CopyActs"]
@@ -126,7 +126,7 @@ class CopyActs(GenericActs):
         self._clocks = [warp.clock for warp in self.warps]
         self.accesses = _Fills(self._clocks, self._fill, self._landed)
         # By warp: of copies that it has not waited for, what its lanes access.
-        self._by_lane: list[dict[TimedWrite, tuple[GenericAccess, int, LanePlaces | None]]]
+        self._by_lane: list[dict[TimedWrite, tuple[GenericAccess, int, LaneAddresses]]]
         self._by_lane = [{} for _ in range(self.count)]
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
@@ -204,7 +204,7 @@ class CopyActs(GenericActs):
             self._put(made)
             (self.warps[warp].copies if does == "copy" else self._drains[warp]).append(write)
             if does == "copy":
-                places = lane_places(statement, base, lanes[warp], address.offset)
+                places = lane_addresses(statement, base, lanes[warp], address.offset)
                 self.within.access(warp, access, statement, places)
                 self._by_lane[warp][write] = access, width, places
 

@@ -9,7 +9,7 @@ assumed. What cannot be followed is not judged.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -24,7 +24,7 @@ from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import FIRST, PLACES, WalkStep
 from .assumed_paths import AssumedPaths, true_threads
-from .barrier_acts import PARTING
+from .barrier_acts import NAMES, PARTING
 from .deciding_numbers import deciding_numbers
 from .shared_words import SharedWords
 from .stuck_waits import Stuck, stuck_waits
@@ -87,6 +87,7 @@ class Execution:
         self.plan = plan
         self.sizes = sizes
         self.acts = acts or WarpActs(threads)
+        self.acts.blocks = plan.steps.blocks
         self.acts.tries = plan.tries if tries else frozenset()
         self.rounds = rounds
         self.only_right = only_right
@@ -110,7 +111,7 @@ class Execution:
         self._guessed = False  # whether threads end was not known
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
-        self._ended = 0  # threads
+        self._ended = Counter[int]()  # threads, by the rank of their block
         self._lost: set[int] = set()  # warps with threads that the PTX does not show the way of
         if shape is None and plan.function.is_line:
             shape = threads, 1, 1
@@ -170,7 +171,7 @@ class Execution:
                 break
         if not self.halted and self.followed and not self.paused:
             waits = [(task.group, task.wait) for task in self._tasks if task.wait is not None]
-            if not waits:
+            if not waits and self.acts.blocks == 1:  # copies tell other blocks more than clocks show
                 late = (one for one in self.acts.late() if self.plan.tries_again(one[1].statement))
                 waits += islice(late, 1)
             for one in stuck_waits(self.plan, self.acts, self._assumed, waits, self.together.keys()):
@@ -216,8 +217,10 @@ class Execution:
                     self._go_on(part)
                 join.parts = []
                 return True
-        for barrier in self.acts.named.values():  # threads that have exited are not waited for
-            if barrier.count >= self.acts.threads and 0 < barrier.missing <= self._ended:
+        for name, barrier in self.acts.named.items():  # threads that have exited are not waited for
+            everybody = self.acts.threads // (self.acts.blocks if name >= 0 else 1)
+            ended = self._ended[name // NAMES] if name >= 0 else self._ended.total()
+            if barrier.count >= everybody and 0 < barrier.missing <= ended:
                 barrier.complete()
                 return True
         return False
@@ -308,7 +311,7 @@ class Execution:
         registers.receive(step, [word] * len(step.written), guard, True)
 
     def _end(self, group: ThreadGroup) -> None:
-        self._ended += len(group.threads)
+        self._ended.update(self.plan.steps.rank_of(thread, self.acts.threads) for thread in group.threads)
         for join in reversed(group.joins):
             if not join.abandoned:
                 join.outstanding -= 1

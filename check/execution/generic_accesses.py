@@ -22,7 +22,7 @@ from .peer_accesses import PeerAccesses
 from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
-from .warp_lanes import WarpLanes, lane_places
+from .warp_lanes import WarpLanes, lane_addresses
 from .warps import GroupWait
 from .write_clashes import WriteClashes
 
@@ -138,6 +138,9 @@ class GenericActs(WarpActs):
         if base is None:
             self.scattered |= statement.does == "store"
             return
+        if self.blocks > 1:
+            for warp in by_warp(threads):
+                self.send(group, step, address, warp)
         doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
         placed = address.base is not None and (
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
@@ -149,7 +152,7 @@ class GenericActs(WarpActs):
             data = self.clashes.written_data(step, group.registers, lanes[warp]) if stores else None
             access = GenericAccess(at, does, bytes_, doubtful, placed, statement.operation.is_strong, data)
             if not (remote or allocates):  # the whole warp does that together
-                places = lane_places(statement, base, lanes[warp], address.offset)
+                places = lane_addresses(statement, base, lanes[warp], address.offset)
                 self.within.access(warp, access, statement, places)
             if not remote:
                 self._judge(warp, access)

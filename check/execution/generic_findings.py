@@ -11,6 +11,7 @@ from ..memory.shared_memory import fills_shared, sends_shared
 from ..ptx.decode import DecodedStatement
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
+from ..walks.cluster_steps import clusters_together
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
@@ -175,7 +176,20 @@ class GenericFindings:
                 break
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
             races = _of_several_warps(self.plan, races)
-        return races or {}
+        return {**self._between_blocks(), **(races or {})}
+
+    def _between_blocks(self) -> dict[_Key, GenericRace]:
+        """The races between blocks of a cluster that can be executed together."""
+        shape = self.plan.function.threads
+        if shape is None or not self.plan.mapped or not clusters_together(self.walked.steps):
+            return {}
+        found = _raced(self.walked.reading_cluster_plan, shape)
+        if found.halted:
+            return {}
+        self._sent += () if self._sent else found.sent
+        each = size_of(shape) // WARP
+        races = {key: race._replace(doubtful=True, each=each) for key, race in found.races.items()}
+        return {key: race for key, race in races.items() if race.is_between_blocks}
 
 
 def _blocks(plan: WalkPlan) -> Iterable[tuple[int, int, int]]:
@@ -279,7 +293,7 @@ def _elsewhere(
 
 
 def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, rounds: int) -> Execution:
-    threads = size_of(shape)
+    threads = size_of(shape) * plan.steps.blocks
     assumed = None if plan.function.threads is not None else shape
     return Execution(plan, threads, size, _acts(plan, threads), rounds, shape=assumed)
 
@@ -328,7 +342,8 @@ def _does(statement: DecodedStatement) -> str:
 def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
     name, why = _RULES[race.what]
     rule = rules()[name]
-    region = walked.steps.in_variable(race.region)
+    steps = walked.cluster_plan.steps if race.each else walked.steps
+    region = steps.in_variable(race.region)
     statements = [walked.code.function.statements[index] for index in (race.first, race.second)]
     places = [walked.module.place(statement.offset) for statement in statements]
     does = [_does(walked.code[index]) for index in (race.first, race.second)]

@@ -15,12 +15,13 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
+from ..walks.cluster_steps import clusters_together
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
-from ..walks.walk_steps import RANK, RANKS
+from ..walks.walk_steps import RANK, RANKS, WalkSteps
 from .assumed_paths import LAST_ROUNDS
-from .barrier_acts import Drift, Sent, Unpublished, WrongCount
+from .barrier_acts import NAMES, Drift, Sent, Unpublished, WrongCount
 from .block_sizes import right_size
 from .cluster_ends import cluster_ends, unawaited
 from .deciding_numbers import deciding_sizes
@@ -36,6 +37,7 @@ __all__ = ["PhaseFindings"]
 _SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _MOST_THREADS = 1024
 _MOST_BLOCKS = 4  # of a cluster that are executed in turn
+_ROUNDS = 4, 8  # of loops in a cluster in which threads wait for ever before they pause
 _SHORT = 400  # statements of a function that is executed for as many rounds although it has no phases
 _FEW_ROUNDS = 3  # of loops of others: in the third, what two stages hold is accessed again
 # What is found first explains what is found later.
@@ -50,6 +52,12 @@ def _causes(stuck: list[Stuck]) -> list[Stuck]:
         if found := [one for one in stuck if one.kind == kind]:
             return found
     return stuck
+
+
+def _in_first(steps: WalkSteps, region: ByteRegion) -> ByteRegion:
+    """The same bytes of the first block of a cluster."""
+    low = steps.in_window(region.low, 0)
+    return region._replace(low=low, high=low + region.high - region.low)
 
 
 def _waits(found: Execution) -> set[tuple[int, int]]:
@@ -170,12 +178,53 @@ class PhaseFindings:
             self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, True)
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
+        if not alone and clusters_together(self.walked.steps):
+            self._execute_cluster(shape or self.code.function.threads or (0, 0, 0))
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
             if race.what == "unfenced":
                 self.synchronised.add(pair)
         self.synchronised -= {(race.first, race.second) for race in self.races if race.what != "unfenced"}
+
+    def _execute_cluster(self, shape: tuple[int, int, int]) -> None:
+        """Execute all blocks of a cluster together. What is wrong there may be so in other clusters only."""
+        plan = self.walked.cluster_plan
+        threads = prod(shape) * plan.steps.blocks
+        sizes = [AssumedSizes(_SIZE)]
+        even: tuple[int, ...] = ()
+        for size in sizes:
+            found = Execution(plan, threads, size, rounds=LAST_ROUNDS + 1 if len(sizes) > 1 else ROUNDS)
+            if not found.followed or found.halted or found.skipped:
+                return
+            self._collect_cluster(found)
+            if found.excused and not self.stuck and not self._is_signalled:
+                for wait in shown_waits(plan, threads, size, even or _ROUNDS):
+                    self._tell_stuck(wait)
+            if len(sizes) == 1:
+                sizes += found.endings
+                even = found.even_endings
+
+    def _collect_cluster(self, found: Execution) -> None:
+        """Take over what only the blocks together show."""
+        known = {(race.what, race.first, race.second) for race in self.races}
+        steps = found.plan.steps
+        for race in found.acts.accesses:
+            if (race.what, race.first, race.second) not in known and not _is_unseen(found, race):
+                written, read = (_in_first(steps, region) for region in (race.written, race.read))
+                self.races.append(replace(race, doubtful=True, written=written, read=read))
+        for pair, one in found.acts.unpublished.items():
+            self.unpublished.setdefault(pair, replace(one, doubtful=True))
+        if self.stuck or self._is_signalled:
+            return
+        for wait in _causes(found.stuck):
+            self._tell_stuck(wait)
+
+    def _tell_stuck(self, wait: Stuck) -> None:
+        """Take over a wait that never ends in some block of a cluster, as one of the first block."""
+        steps = self.walked.cluster_plan.steps
+        barrier = wait.barrier % NAMES if wait.kind == "meet" else steps.in_window(wait.barrier, 0)
+        self.stuck.setdefault(wait.statement, replace(wait, doubtful=True, barrier=barrier))
 
     def _collect(self, found: Execution, alone: bool) -> None:
         """Take over what an execution found. `alone`: no other block of a cluster does anything to it. What

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from ...spec.lazy_dataclass import dataclass
+from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import descriptor_texts, rows_at
-from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, stores_shared
+from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, sends_shared, stores_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import Numbers, number_at
 from ..walks.acts import Act, act_of, written_at
@@ -16,7 +17,7 @@ from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
-from .warps import GroupWait, lanes_of
+from .warps import GroupWait, HaltedError, lanes_of
 
 __all__ = ["Short", "Uneven", "Unlike", "WarpActs"]
 
@@ -100,6 +101,8 @@ class WarpActs(BarrierActs):
                 self._write(group, step, threads)
             case "bulk-copy" if fills_shared(statement):
                 return self._fills(group, step, threads)
+            case "bulk-copy" if sends_shared(statement) and self.blocks > 1:
+                return self._fills(group, step, threads)
             case "bulk-copy" if sends_shared(statement):
                 return self._exchange(group, step, threads)
             case "proxy-fence" if fences_shared(statement):
@@ -119,7 +122,10 @@ class WarpActs(BarrierActs):
         for some in by_group.values():
             first = lanes[some[0]][0]
             began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
+            rank = group.registers.steps.rank_of(first, self.threads)
             for region, row in rows_at(statement, tuple([number_at(word, first) for word in words])):
+                if rank:
+                    region = self._moved(group, region, rank)
                 read = TimedRead(step.position, region, doubtful, began, row)
                 self.accesses.read(read)
                 for warp in some:
@@ -175,11 +181,33 @@ class WarpActs(BarrierActs):
     def _fills(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Bulk copies into shared memory."""
         for value, some in self._barriers(group, step, threads):
-            yield from self._bulk(group, step, value, some)
+            if self.blocks > 1 and any("multicast" in word for word in step.statement.operation.words):
+                yield from self._spread(group, step, value, some)
+            else:
+                yield from self._bulk(group, step, value, some)
 
-    def _bulk(
+    def _spread(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
     ) -> Iterator[GroupWait]:
+        """A bulk copy into the same place of several blocks that are executed together."""
+        in_window = group.registers.steps.in_window
+        for thread in threads:
+            mask = number_at(self._mask(group, step), thread)
+            if mask is None:
+                raise HaltedError(step.position)
+            for rank in range(self.blocks):
+                if mask >> rank & 1:
+                    yield from self._bulk(group, step, in_window(address, rank), (thread,), rank)
+
+    def _bulk(
+        self,
+        group: ThreadGroup,
+        step: WalkStep,
+        address: int,
+        threads: tuple[int, ...],
+        rank: int | None = None,
+    ) -> Iterator[GroupWait]:
+        """`rank`: that of the block that it fills, if it fills several."""
         barrier = yield from self._mbarrier(group, step, address, threads)
         action = step.statement.operation.action
         sizes = self._operand(group, step.statement, action.size, 0) if action.size else action.bytes
@@ -191,19 +219,20 @@ class WarpActs(BarrierActs):
             number = thread // WARP
             warp = self.warps[number]
             landing = None
-            multicast = self._is_multicast(group, step, thread)
+            multicast = rank is None and self._is_multicast(group, step, thread)
             if barrier is not None:
                 # What is multicast comes from other blocks, too.
                 shared = multicast or step.statement.operation.is_for_all
                 landing = barrier.copy(None if shared else bytes_, box)
                 warp.clock.knows(address, landing.phase)
-            act = self._act_of_thread(group, step, thread)
             remote = group.registers.is_remote(step.statement.address, step.statement.scope)
             self.shares |= bytes_ is None or multicast or remote
             if multicast and barrier is not None:
                 self._known_there(barrier, number, step)
-            filled = act is not None and barrier is not None and not remote
-            for region in act.regions if act is not None and filled else ():
+            filled = barrier is not None and not remote
+            for region in self._target(group, step, thread) if filled else ():
+                if rank is not None:
+                    region = self._moved(group, region, rank)
                 self.accesses.write(
                     TimedWrite(
                         step.position,
@@ -217,6 +246,19 @@ class WarpActs(BarrierActs):
                         elsewhere=multicast,
                     )
                 )
+
+    def _target(self, group: ThreadGroup, step: WalkStep, thread: int) -> Iterable[ByteRegion]:
+        """Where a thread's bulk copy writes, so far as that is known."""
+        statement = step.statement
+        if not sends_shared(statement):
+            act = self._act_of_thread(group, step, thread)
+            return () if act is None else act.regions
+        address = statement.address
+        if address is None or address.base is None:
+            return ()
+        base = number_at(group.registers.value(address.base, statement.scope), thread)
+        low = 0 if base is None else base + address.offset
+        return () if base is None else (ByteRegion("shared", low, low + WIDEST),)
 
     def _exchange(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """A bulk copy from here into another block of the cluster. The other blocks are taken to do the same,
@@ -291,12 +333,21 @@ class WarpActs(BarrierActs):
         """Whether a copy surely goes to several blocks of the cluster: by the mask behind its mbarrier, or to
         all of them.
         """
-        statement = step.statement
-        if not any("multicast" in word for word in statement.operation.words):
+        if not any("multicast" in word for word in step.statement.operation.words):
             return False
-        if statement.operation.is_for_all:
-            return group.registers.steps.grid[RANKS] > 1
-        places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
-        mask = self._operand(group, statement, places[-1] + 1, 0)
-        blocks = number_at(mask, thread) or 0
+        blocks = number_at(self._mask(group, step), thread) or 0
         return blocks & blocks - 1 != 0
+
+    def _mask(self, group: ThreadGroup, step: WalkStep) -> Numbers:
+        """The blocks of the cluster that a copy goes to, as bits: what stands behind its mbarrier, or all."""
+        statement = step.statement
+        if statement.operation.is_for_all:
+            return (1 << group.registers.steps.grid[RANKS]) - 1
+        places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
+        return self._operand(group, statement, places[-1] + 1, 0)
+
+    @staticmethod
+    def _moved(group: ThreadGroup, region: ByteRegion, rank: int) -> ByteRegion:
+        """The same bytes of another block that is executed together with this one."""
+        low = group.registers.steps.in_window(region.low, rank)
+        return region._replace(low=low, high=low + region.high - region.low)

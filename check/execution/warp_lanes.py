@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
 from ..ptx.dataflow import closure
@@ -24,7 +25,7 @@ from .access_records import GenericAccess, GenericRace, both_access
 from .thread_groups import ThreadGroup
 from .warps import lanes_of
 
-__all__ = ["LANES", "WITHIN", "LanePlaces", "WarpLanes", "lane_places", "met_between"]
+__all__ = ["LANES", "WITHIN", "LaneAddresses", "WarpLanes", "lane_addresses", "met_between"]
 
 WITHIN = (
     "within"  # a race under one reading only: the lanes execute the load, or something before it, together
@@ -41,21 +42,34 @@ def _is_together(operation: Operation) -> bool:
     return "sync" in operation.words and operation.does not in _ORDERS
 
 
-def lane_places(
-    statement: DecodedStatement, base: Numbers, threads: Sequence[int], offset: int
-) -> LanePlaces | None:
-    """Where the access of each thread of a warp begins; None where that is not known, or they access the
-    bytes together.
+class LaneAddresses(NamedTuple):
+    """Where the threads of a warp access memory, by a register and an offset: most are never asked for.
+    `together`: they access the bytes together.
     """
-    if _is_together(statement.operation):
-        return None
-    found = []
-    for thread in threads:
-        place = number_at(base, thread)
-        if place is None:
+
+    together: bool
+    base: Numbers
+    threads: Sequence[int]
+    offset: int
+
+    def places(self) -> LanePlaces | None:
+        """Where the access of each begins; None where that is not known, or they do so together."""
+        if self.together:
             return None
-        found.append((thread % WARP, place + offset))
-    return tuple(found)
+        found = []
+        for thread in self.threads:
+            place = number_at(self.base, thread)
+            if place is None:
+                return None
+            found.append((thread % WARP, place + self.offset))
+        return tuple(found)
+
+
+def lane_addresses(
+    statement: DecodedStatement, base: Numbers, threads: Sequence[int], offset: int
+) -> LaneAddresses:
+    """Where the threads of a warp access memory at a statement."""
+    return LaneAddresses(_is_together(statement.operation), base, threads, offset)
 
 
 @lru_cache(maxsize=1 << 11)
@@ -78,15 +92,20 @@ def _crossing(
 
 @dataclass(slots=True, eq=False)
 class _LaneAccess:
-    """An access by lanes of a warp. `places`: where each accesses `size` bytes, None if they do so together.
+    """An access by lanes of a warp, of `size` bytes at each of some `addresses`.
     `met`: the lanes that have met since. `told`: others may know of it by a fence or an arrival.
     """
 
     access: GenericAccess
-    places: LanePlaces | None
+    addresses: LaneAddresses
     size: int
     met: list[int] = field(default_factory=list)
     told: bool = False
+
+    @property
+    def places(self) -> LanePlaces | None:
+        """Where each accesses the bytes; None if they do so together, or it is not known."""
+        return self.addresses.places()
 
     def meet(self, lanes: int) -> None:
         """Some lanes meet: they know what those know that they have met before."""
@@ -159,11 +178,11 @@ class WarpLanes:
                 before.meet(mask)
 
     def access(
-        self, warp: int, access: GenericAccess, statement: DecodedStatement, places: LanePlaces | None
+        self, warp: int, access: GenericAccess, statement: DecodedStatement, addresses: LaneAddresses
     ) -> None:
         """A load, a store, or the start of a copy by threads of a warp."""
-        lanes, now = self._warps[warp], _LaneAccess(access, places, statement.bytes or 0)
-        together, lines = _is_together(statement.operation), access.bytes.lines
+        lanes, now = self._warps[warp], _LaneAccess(access, addresses, statement.bytes or 0)
+        together, lines = addresses.together, access.bytes.lines
         if access.does == "load":
             if lanes.written_lines & lines:
                 for before in lanes.written.values():
@@ -178,9 +197,9 @@ class WarpLanes:
         if access.does == "store":
             self._put(lanes, now)
 
-    def landed(self, warp: int, access: GenericAccess, size: int, places: LanePlaces | None) -> None:
+    def landed(self, warp: int, access: GenericAccess, size: int, addresses: LaneAddresses) -> None:
         """Threads of a warp have waited for what they copied."""
-        self._put(self._warps[warp], _LaneAccess(access, places, size))
+        self._put(self._warps[warp], _LaneAccess(access, addresses, size))
 
     @staticmethod
     def _put(lanes: _WarpRecord, now: _LaneAccess) -> None:
@@ -203,13 +222,14 @@ class WarpLanes:
         if doubtful or placed or before.told or self._warps[warp].parted or not first.conflicts(second):
             return
         race = GenericRace(*pair, (warp, warp), region, False, False, LANES)
-        if before.places is None and now.places is not None and not before.met:
+        places, others = before.places, now.places
+        if places is None and others is not None and not before.met:
             self.races[pair] = race  # no lane knows which bytes it has stored itself
-        elif before.places is not None and now.places is not None:
-            low = before.places[0][1]
-            places = (tuple((lane, at - low) for lane, at in one) for one in (before.places, now.places))
+        elif places is not None and others is not None:
+            low = places[0][1]
+            ends = (tuple((lane, at - low) for lane, at in one) for one in (places, others))
             own, met = second.does == "load", tuple(sorted(before.met))
-            found = _crossing(next(places), before.size, next(places), now.size, own, met)
+            found = _crossing(next(ends), before.size, next(ends), now.size, own, met)
             if found is not None:
                 other, lane, begin, end = found
                 region = ByteRegion("shared", begin + low, end + low)

@@ -30,7 +30,7 @@ def multiple_findings(
     module: PtxModule, code: DecodedFunction, values: RegisterIntervals
 ) -> Iterator[Finding]:
     """Findings about operands that are known, and no multiples of what they must be; each address once."""
-    told: set[_Fault] = set()
+    told: set[_Misplaced] = set()
     for index in range(len(code)):
         if not has_multiples(code.operation(index)):
             continue
@@ -49,7 +49,7 @@ def multiple_findings(
             )
 
 
-class _Fault(NamedTuple):
+class _Misplaced(NamedTuple):
     """An operand that is no multiple: how sure that is, what it is, and where the text speaks of it."""
 
     tier: str
@@ -57,7 +57,7 @@ class _Fault(NamedTuple):
     section: str
 
 
-def _misplaced(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[_Fault]:
+def _misplaced(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[_Misplaced]:
     """Addresses that are surely no multiples."""
     action, scope = statement.operation.action, statement.scope
     if action.barrier == "object":
@@ -69,7 +69,7 @@ def _misplaced(statement: DecodedStatement, values: RegisterIntervals) -> Iterat
 
 def _beginning(
     address: Address | None, scope: int, values: RegisterIntervals, what: str, unit: int, section: str
-) -> Iterator[_Fault]:
+) -> Iterator[_Misplaced]:
     """An address that is a known number of bytes from an aligned variable, and so no multiple of a unit."""
     value = values.address(address, scope)
     if value.base is None or value.shift or value.low != value.high:
@@ -78,10 +78,10 @@ def _beginning(
     if aligned and value.low % min(aligned, unit):
         name = "a variable" if value.base == "extern" else value.base
         said = f"{what} begins at byte {value.low} of {name}; it must begin at a multiple of {unit}"
-        yield _Fault(ERROR if value.low % min(aligned, unit, _STATED) else LIKELY, said, section)
+        yield _Misplaced(ERROR if value.low % min(aligned, unit, _STATED) else LIKELY, said, section)
 
 
-def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[_Fault]:
+def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[_Misplaced]:
     """A size or a count that is no multiple."""
     action = statement.operation.action
     unit = action.multiple
@@ -94,4 +94,4 @@ def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Itera
         text, what, section = None if at is None else statement.operands[at], "threads", _BARRIER_SECTION
     number = values.operand(text, statement.scope).constant if text else None
     if number is not None and number % unit:
-        yield _Fault(ERROR, f"{number} {what} are no multiple of {unit}", section)
+        yield _Misplaced(ERROR, f"{number} {what} are no multiple of {unit}", section)

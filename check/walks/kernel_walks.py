@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
+from .cluster_steps import ClusterSteps
 from .stored_data import StoredData
 from .thread_walk import Walked, short_walks, walks
 from .walk_plan import WalkPlan
@@ -53,6 +54,20 @@ class KernelWalks:
     def data_plan(self) -> WalkPlan:
         """The plan of walks that look at ordinary reads, and at where what is stored comes from."""
         return WalkPlan(self.steps, reads=True, data=StoredData(self.code))
+
+    @cached_property
+    def _cluster_steps(self) -> ClusterSteps:
+        return ClusterSteps(self.module, self.code, self.flow)
+
+    @cached_property
+    def cluster_plan(self) -> WalkPlan:
+        """The plan of executions of all blocks of a cluster."""
+        return WalkPlan(self._cluster_steps)
+
+    @cached_property
+    def reading_cluster_plan(self) -> WalkPlan:
+        """The same, of those that look at ordinary reads of shared memory, too."""
+        return WalkPlan(self._cluster_steps, reads=True)
 
     @cached_property
     def long(self) -> list[Walked]:

@@ -65,7 +65,10 @@ class Registers:
     def _own(self, shape: tuple[int, int, int] | None) -> Iterator[tuple[str, Numbers]]:
         """The special registers whose numbers are known. `shape`: that of the block, if it is assumed."""
         function = self.steps.function
-        yield from _own_numbers(shape or function.threads, self.threads)
+        if self.steps.blocks > 1:
+            yield from self.steps.own(shape or function.threads, len(self.threads))
+        else:
+            yield from _own_numbers(shape or function.threads, self.threads)
         known = function.threads if function.exact else shape
         if known is not None:
             yield from zip(("%ntid.x", "%ntid.y", "%ntid.z"), known, strict=True)
@@ -259,6 +262,8 @@ class Registers:
             values[place] = self.math.negated(values[place])
         if step.result == "packed":
             return self._packed(values, step.bits)
+        if step.result == "mapped":
+            return self._mapped(values)
         if step.result == "lane":
             return self._shuffled(step, values)
         if step.result == "agreed" and not self._is_agreed(values[0]):
@@ -350,6 +355,14 @@ class Registers:
             packed = self.math.packed(whole) | self.math.packed(part) << place * width
             whole = self.math.made(packed, unknown)
         return whole
+
+    def _mapped(self, values: Sequence[Numbers]) -> Numbers:
+        """An address, in the block of another rank."""
+        known = [one.values if isinstance(one, LaneNumbers) else (one,) * len(self.threads) for one in values]
+        return self.math.joined(
+            None if address is None or rank is None else self.steps.in_window(address, rank)
+            for address, rank in zip(*known[:2], strict=True)
+        )
 
     def _is_agreed(self, value: Numbers) -> bool:
         """Whether all threads of each warp are known to hold the same number."""

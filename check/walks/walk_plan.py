@@ -231,7 +231,9 @@ class WalkPlan:
 
     @cached_property
     def mapped(self) -> set[str]:
-        """The registers with addresses in other blocks of the cluster."""
+        """The registers with addresses in other blocks of the cluster than those that are executed."""
+        if self.steps.blocks > 1:
+            return set()
         return self.made_of(
             name for index in self.code.doing("map-address") for name in self.code[index].writes
         )

@@ -5,7 +5,7 @@ All walks and executions of a function share them, and where they lay its variab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -187,9 +187,34 @@ class WalkSteps:
             elif number is not None:
                 found = number & MASK
             else:
-                found = self.bases.get(text, text)
+                found = self.named(text)
             self.sources[key] = found
         return found
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are executed together."""
+        return 1
+
+    def named(self, text: str) -> int | str:
+        """The address of a variable of shared memory, or the name of what else is no register."""
+        return self.bases.get(text, text)
+
+    def own(self, shape: tuple[int, int, int] | None, threads: int) -> Iterator[tuple[str, Numbers]]:
+        """What tells the threads of several blocks apart."""
+        return iter(())
+
+    def in_window(self, address: int, rank: int) -> int:
+        """A place in the shared memory of another block of the cluster."""
+        return address
+
+    def window_of(self, address: int) -> int:
+        """The rank of the block in whose shared memory an address lies, among those executed together."""
+        return 0
+
+    def rank_of(self, thread: int, threads: int) -> int:
+        """The rank of a thread's block among those that are executed together."""
+        return 0
 
     def guard(self, statement: DecodedStatement) -> str | None:
         """The predicate of a guard."""
@@ -225,7 +250,7 @@ class WalkSteps:
             statement.writes[0] if result == "computed" and len(statement.writes) == 1 else None,
             words[0] not in DECIDED,
             statement.does == "load" or not self._assumed.isdisjoint(statement.operands),
-            statement.does == "map-address",
+            statement.does == "map-address" and self.blocks == 1,
             statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
             itemgetter(*sources) if sources else _nothing,
         )

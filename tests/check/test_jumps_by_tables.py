@@ -65,7 +65,7 @@ def rules(text: str) -> set[str]:
     return {one.rule for one in check_text(text, "k.ptx").findings if one.tier in ("error", "likely")}
 
 
-@pytest.fixture(params=ROLES.values(), ids=ROLES.keys())
+@pytest.fixture(params=[*ROLES.values()], ids=[*ROLES])
 def kernel(request: pytest.FixtureRequest) -> str:
     return KERNEL.replace("ROLE", request.param).replace("FOURTH", str(1 | 2 << 8))
 

@@ -1,0 +1,97 @@
+"""The steps of a function as the blocks of a cluster execute it together, like one block with all threads.
+
+The shared memory of each block is a window of its own, by the block's rank: so one number names a byte in all
+blocks, as an address of .shared::cluster does. The PTX says how many blocks a cluster has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from math import prod
+
+from ..memory.byte_regions import ByteRegion
+from ..ptx.decode import DecodedStatement
+from ..ptx.operands import number_of
+from ..values.block_threads import WARP, own_numbers, size_of
+from ..values.lane_numbers import Numbers, lane_math
+from .walk_steps import PLACES, RANK, WalkSteps
+
+__all__ = ["MOST_THREADS", "ClusterSteps", "clusters_together"]
+
+MOST_THREADS = 2048  # of all blocks
+_WINDOW = 19  # bits of an address in the shared memory of a block: more than any block has
+_WORD = (1 << 32) - 1
+_FIRST_OF_PAIR = 0xFEFFFFFF  # masks an address, by where windows lie on a chip: it does not show in the PTX
+_AXES = "xyz"
+
+
+def clusters_together(steps: WalkSteps) -> bool:
+    """Whether the blocks of a cluster can be executed together: their number and size are known, and few."""
+    function = steps.function
+    threads = size_of(function.threads or (0,)) if function.exact else 0
+    blocks = prod(function.cluster or (1,))
+    if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= MOST_THREADS):
+        return False
+    texts = {text for statement in steps.code for text in statement.operands}
+    return all((number_of(text) or 0) & _WORD != _FIRST_OF_PAIR for text in texts)
+
+
+class ClusterSteps(WalkSteps):
+    """The same steps; what tells blocks apart are numbers of their threads."""
+
+    @property
+    def blocks(self) -> int:
+        return prod(self.function.cluster or (1,))
+
+    @cached_property
+    def grid(self) -> Mapping[str, int]:
+        """The cluster's place in the grid; that of each block in the cluster differs."""
+        return {name: number for name, number in super().grid.items() if name not in PLACES}
+
+    def own(self, shape: tuple[int, int, int] | None, threads: int) -> Iterator[tuple[str, Numbers]]:
+        """What tells the threads of all blocks apart, and where the variables of shared memory lie."""
+        math, each = lane_math(threads), threads // self.blocks
+        for name, numbers in own_numbers(shape, range(each)):
+            yield name, math.joined(numbers * self.blocks)
+        ranks = [thread // each for thread in range(threads)]
+        yield RANK, math.joined(ranks)
+        extent = 1
+        for axis, count in zip(_AXES, self.function.cluster or (1, 1, 1), strict=True):
+            places = math.joined(rank // extent % count for rank in ranks)
+            yield from ((f"%{name}.{axis}", places) for name in ("ctaid", "cluster_ctaid"))
+            extent *= count
+        for name, at in self.bases.items():
+            yield _lying(name), math.joined(at | rank << _WINDOW for rank in ranks)
+
+    def named(self, text: str) -> int | str:
+        """The name of what differs between blocks: where a variable lies."""
+        return _lying(text) if text in self.bases else text
+
+    def in_window(self, address: int, rank: int) -> int:
+        """The same place in the shared memory of another block."""
+        return (address & (1 << _WINDOW) - 1) | rank << _WINDOW
+
+    def window_of(self, address: int) -> int:
+        """The rank of the block in whose shared memory an address lies."""
+        return address >> _WINDOW
+
+    def rank_of(self, thread: int, threads: int) -> int:
+        """The rank of a thread's block."""
+        return thread // (threads // self.blocks)
+
+    def in_variable(self, region: ByteRegion) -> ByteRegion:
+        """Bytes of some block's shared memory, as those of the variable where they begin."""
+        low = self.in_window(region.low, 0)
+        return super().in_variable(region._replace(low=low, high=low + region.high - region.low))
+
+    def _result(
+        self, statement: DecodedStatement, words: tuple[str, ...], parts: tuple[str, ...]
+    ) -> tuple[str, tuple[int | str, ...], tuple[int, ...]]:
+        result, sources, negates = super()._result(statement, words, parts)
+        return ("mapped" if statement.does == "map-address" else result), sources, negates
+
+
+def _lying(variable: str) -> str:
+    """The name of where a variable lies, which is no register's."""
+    return f"@{variable}"
