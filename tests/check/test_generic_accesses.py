@@ -43,7 +43,10 @@ WRONG = {
 }
 RIGHT = {
     "as it is": ("bar.sync 0;", "bar.sync 0;"),
-    "of the same warp": ("%r4,%r1,64", "%r4,%r1,16", "bar.sync 0;\n", "", "bar.sync 1, 128;\n", ""),
+    "of the same warp": (
+        "%r4,%r1,64", "%r4,%r1,16",
+        "bar.sync 0;\n", "bar.warp.sync -1;\n", "bar.sync 1, 128;\n", "bar.warp.sync -1;\n",
+    ),
     "what every warp stores": ("bar.sync 0;\n", "st.shared.v4.b32 [%r4],{%r1,%r1,%r1,%r5};\n",
                                LOAD, "ld.shared.v4.b32 {%r8,%r9,%r10,%r11},[%r3];"),
     "two warps of each side meet": (
@@ -84,7 +87,8 @@ def test_blocks_without_a_barrier_whose_size_the_text_does_not_say() -> None:
     """They may have one warp, unless a load would then read bytes that nothing writes."""
     text = changed(ALONE).replace("%r4,%r1,64", "%r4,%r1,32")
     assert tiers(text) == {("likely", "shared-unsynchronised")}
-    assert tiers(text.replace("%r4,%r1,32", "%r4,%r1,16")) == set()  # of the same warp
+    lanes = text.replace("%r4,%r1,32", "%r4,%r1,16")
+    assert {rule for _, rule in tiers(lanes)} == {"warp-unsynchronised"}  # whatever the size is
     assert tiers(text.replace("LOOP:", "st.shared.v4.b32 [%r4],{%r1,%r1,%r1,%r5};\nLOOP:")) == set()
     unknown = text.replace("LOOP:", "ld.global.u32 %r20,[%d1];\nst.shared.b32 [%r20],%r1;\nLOOP:")
     assert tiers(unknown) == set()  # it may write them
