@@ -117,6 +117,8 @@ class DecodedStatement:
                 found = action.bytes
             else:
                 found = self.operation.bytes if self.size is None else number_of(self.size)
+            if found is not None and found < 0:
+                found = None
             self._bytes = found
         return found
 

@@ -117,7 +117,7 @@ ROLES = (
 # Threads exchange 16 bytes with one of another warp, in 2048 bytes.
 PLAIN = (
     "xor.b32 %r8,%r1,64; shl.b32 %r8,%r8,4; and.b32 %r8,%r8,2047; add.u32 %r8,%r2,%r8;\n"
-    "st.shared.v4.b32 [%r7],{%r1,%r1,%r1,%r1}; bar.sync 1,128; ld.shared.v4.b32 {%r10,%r11,%r12,%r13},[%r8];\n"
+    "st.shared.v4.b32 [%r7],{%r2,%r2,%r2,%r2}; bar.sync 1,128; ld.shared.v4.b32 {%r10,%r11,%r12,%r13},[%r8];\n"
     "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r14},[%r2+16384]; ret; }\n"
 )
 

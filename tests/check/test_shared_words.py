@@ -60,7 +60,7 @@ def test_a_role_in_a_vector_with_literals(vector: str) -> None:
         ),  # nor the place
         (
             f"{WRITES}NI:\n",
-            "NI:\nst.shared.b32 [%r2+132000],0;\nst.shared.b8 [%r2+132004],%r1;\n",
+            "NI:\nst.shared.b32 [%r2+132000],0;\nst.shared.b8 [%r2+132004],%r43;\n",
         ),  # all write
     ],
 )
