@@ -241,8 +241,10 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
         if not last:
             endings = [one._replace(others=(*size.others, *one.others)) for one in found.endings]
             sizes += endings
-            if plan.code.doing("copy"):
-                sizes += (one.fewer(less) for less in _FEWER for one in endings)
+            if plan.code.doing("copy") and plan.data is None:
+                # Where a round counts more than one, one less leaves elements over; else it is a round less.
+                fewer = _FEWER if len(endings) == 1 else _FEWER[:1]
+                sizes += (one.fewer(less) for one in endings[:1] for less in fewer)
     for found in _elsewhere(plan, shape, executions):
         executions.append(found)
         races = {key: race._replace(doubtful=True) for key, race in _races(found).items()} | races

@@ -163,7 +163,7 @@ class WarpLanes:
     def _meet(self, warp: int, threads: tuple[int, ...], masks: Numbers) -> None:
         """Lanes of a warp meet: those of a mask, or all if it is not known."""
         lanes = self._warps[warp]
-        known = {number_at(masks, thread) for thread in threads}
+        known = {None} if masks is None else {number_at(masks, thread) for thread in threads}
         if None in known:
             lanes.clear()
             return
