@@ -355,7 +355,8 @@ class BarrierActs:
             each = self.count // self.blocks
             for one in self.sent.values():
                 there = self.warps[one.block * each : (one.block + 1) * each]
-                if all(warp.clock.seen[one.warp] < one.act for warp in there):
+                known = self._parted[one.warp] >= one.act
+                if not known and all(warp.clock.seen[one.warp] < one.act for warp in there):
                     yield one
             return
         for one in self.sent.values():

@@ -181,7 +181,9 @@ class GenericFindings:
     def _between_blocks(self) -> dict[_Key, GenericRace]:
         """The races between blocks of a cluster that can be executed together."""
         shape = self.plan.function.threads
-        if shape is None or not self.plan.mapped or not clusters_together(self.walked.steps):
+        if shape is None or not self.plan.mapped or self.plan.meetings:
+            return {}
+        if not clusters_together(self.walked.steps):
             return {}
         found = _raced(self.walked.reading_cluster_plan, shape)
         if found.halted:

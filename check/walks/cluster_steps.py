@@ -27,11 +27,15 @@ _AXES = "xyz"
 
 
 def clusters_together(steps: WalkSteps) -> bool:
-    """Whether the blocks of a cluster can be executed together: their number and size are known, and few."""
+    """Whether the blocks of a cluster can be executed together: their number and size are known, and few, and
+    no copy goes to all however many these are.
+    """
     function = steps.function
     threads = size_of(function.threads or (0,)) if function.exact else 0
     blocks = prod(function.cluster or (1,))
     if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= MOST_THREADS):
+        return False
+    if any(operation.is_for_all for operation in steps.code.used):
         return False
     texts = {text for statement in steps.code for text in statement.operands}
     return all((number_of(text) or 0) & _WORD != _FIRST_OF_PAIR for text in texts)

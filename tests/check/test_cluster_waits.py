@@ -143,7 +143,7 @@ def test_a_block_releases_no_stages_of_the_other_one(release: str, count: int) -
 
 
 def test_a_release_is_counted_that_only_one_of_two_blocks_sends() -> None:
-    assert found(ring(HALVES, TO_BOTH, 1)) == {("likely", "copy-incomplete")}
+    assert found(ring(HALVES, TO_BOTH, 1)) == {("likely", "shared-overwritten")}
 
 
 def rounds(acts: str, counts: tuple[int, ...], blocks: int = 4, then: str = "r30") -> str:

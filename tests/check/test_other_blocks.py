@@ -57,6 +57,11 @@ WRONG = {
     "this block may end": ((LAST, ""), ENDED),
     "only this block meets at the end": ((LAST, "bar.sync 0;\n"), ENDED),
     "nobody waits at the end": ((LAST, "barrier.cluster.arrive;\n"), ENDED),
+    # It meets the other one a time less, and so loads while that stores.
+    "one block passes a barrier by": (
+        ("// FIRST", "setp.eq.u32 %p3,%r4,1;\n@%p3 bra SKIP;\n", "// SECOND", "SKIP:\n", LAST, ""),
+        RACE,
+    ),
 }
 RIGHT = {
     "as it is": ("", ""),
@@ -67,7 +72,6 @@ RIGHT = {
                     "%r7,%r3,%r5;", "%r7,%r10,%r5;", ONE, "", TWO, "", THREE, ""),
     "threads wait in memory": (ONE, "W:\nld.acquire.cluster.global.u32 %r11,[%d1];\n"
                                     "setp.eq.u32 %p2,%r11,0;\n@%p2 bra W;\n", LAST, ""),
-    "one block alone loads": ("// FIRST", "setp.eq.u32 %p3,%r4,1;\n@%p3 bra SKIP;\n", "// SECOND", "SKIP:\n", LAST, ""),
 }  # fmt: skip
 # One thread of each warp arrives at the other block's mbarrier; thread 0 waits for the four arrivals.
 ARRIVALS = (
