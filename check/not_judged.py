@@ -233,7 +233,7 @@ def _why(operation: Operation, operations: Operations) -> str | None:
             return _ORDER
         return None if family is None else _open(family, operations)
     if family is not None:
-        return _ABSENT
+        return _ABSENT if operation.does == "nothing" else _open(family, operations)
     if operation.is_unknown and not operations.is_held(operation.opcode):
         return _UNKNOWN
     return None  # not a tensor-core instruction; or one that legality reports as unknown

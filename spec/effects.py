@@ -153,8 +153,8 @@ class Effects:
     """Special registers that are the same in every thread of a warp.
     Noticed by: tests. Example: `[[ctaid, ntid]]`. Refuses: `[ctaid]` (a list of lists)."""
     unjudged: Mapping[str, str]
-    """Tensor-core instructions about which `check` leaves something open, by the name that they begin with,
-    and what that is; it says so once for all of them.
+    """Instructions about which `check` leaves something open, by the name that they begin with, and what that
+    is; it says so once for all of them.
     Noticed by: tests. Example: `{tcgen05: their order}`. Refuses: `[tcgen05]` (a mapping)."""
     actions: Mapping[str, Action]
     """What instructions do beside their registers; an instruction that is not listed does nothing.
@@ -190,7 +190,7 @@ class Effects:
         return NOTHING if name is None else self.actions[name]
 
     def unjudged_family(self, opcode: str) -> str | None:
-        """The name in `unjudged` of the tensor-core instruction that an opcode spells; None if it is none."""
+        """The name in `unjudged` of the instruction that an opcode spells; None if it has none there."""
         return _longest(opcode, self.unjudged)
 
 
