@@ -40,6 +40,10 @@ _MET = (
     "by what threads read here, they may wait for others of their block, or decide what to do: whether that "
     "orders what they load from shared memory and store there was not judged"
 )
+_SEVERAL = (
+    "the phases of mbarriers that it completes for a pair of blocks, or in several, and what waits for them, "
+    "were not judged"
+)
 _CALLED = (
     "the kernel allocates and calls a function that the file does not hold, which may deallocate: "
     "ways through the call were not judged"
@@ -228,6 +232,8 @@ def _meets(operation: Operation) -> bool:
 
 def _why(operation: Operation, operations: Operations) -> str | None:
     family = operations.effects.unjudged_family(operation.opcode)
+    if operation.tells_several:
+        return _SEVERAL
     if operation.instruction is not None:
         if operation.registers is None:
             return _ORDER

@@ -90,6 +90,16 @@ def test_what_several_blocks_are_told_is_left_open(commit: str, count: int) -> N
     assert not found(commit + first, count)
 
 
+@pytest.mark.parametrize(
+    ("commit", "said"),
+    [(COMMIT, False), (MULTICAST, True), (PAIR, True)],
+    ids=["plain", "multicast", "of a pair"],
+)
+def test_what_is_left_open_is_said_aloud(commit: str, said: bool) -> None:
+    report = check_text(KERNEL.replace("BODY", commit + WAIT).replace("COUNT", "1"), "k.ptx")
+    assert ("tcgen05.commit" in {one.instruction for one in report.not_judged}) == said
+
+
 @pytest.mark.parametrize("commit", [MULTICAST, PAIR], ids=["multicast", "of a pair"])
 def test_what_no_phase_can_end_is_judged_beside_it(commit: str) -> None:
     """Another block may do something at an mbarrier, and nothing else."""
