@@ -37,11 +37,14 @@ class Unpublished:
 
 @dataclass(frozen=True)
 class Drift:
-    """A warp's arrivals at one statement fall into two phases of an mbarrier."""
+    """A warp's arrivals at one statement fall into two phases of an mbarrier. `mixed`: it has arrived at
+    mbarriers of its own block and of others, which count as one where blocks are taken to do alike.
+    """
 
     init: int
     arrival: int
     count: int
+    mixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,8 @@ class BarrierActs:
         # By mbarrier and warp: its last act and statement.
         self._used: dict[int, dict[int, tuple[int, int]]] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
+        # By mbarrier and warp: whether it has arrived in other blocks, and here.
+        self._remote: dict[tuple[int, int], set[bool]] = {}
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
         self.sent: dict[tuple[int, int], Sent] = {}  # the last one, by statement and warp
         # By statement: the ranks of the blocks at whose mbarriers it arrives.
@@ -308,7 +313,10 @@ class BarrierActs:
             act = number, warp.clock.seen[number]
             self.send(group, step, statement.barrier, number)
             clock = self._published(number, step) or Clock(self.count)
-            if group.registers.is_remote(statement.barrier, statement.scope):
+            remote = group.registers.is_remote(statement.barrier, statement.scope)
+            ways = self._remote.setdefault((address, number), set())
+            ways.add(remote)
+            if remote:
                 clock.exchange()
             if any("drop" in word for word in statement.operation.words):  # later phases count fewer
                 barrier.count -= sum(one for one in counted if one is not None)
@@ -323,7 +331,8 @@ class BarrierActs:
                 later,
             )
             if divided and self.whole:
-                self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))
+                drift = Drift(barrier.init[2], step.position, barrier.count, len(ways) > 1)
+                self.drifts.setdefault(address, drift)
             if not later:
                 phase = warp.arrivals[address] = clock.least.get(address, 0)
                 warp.clock.knows(address, phase)

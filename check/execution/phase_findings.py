@@ -262,12 +262,12 @@ class PhaseFindings:
                 )
             ]
         self.stuck |= {one.statement: one for one in stuck}
-        if alone or found.is_alike:  # in a cluster whose blocks differ, each may arrive somewhere else
-            self.drifts |= {
-                (one.init, one.arrival): one
-                for address, one in found.acts.drifts.items()
-                if found.acts.mbarriers[address].phase > 0
-            }
+        told = alone or found.is_alike  # in a cluster whose blocks differ, each may arrive somewhere else
+        self.drifts |= {
+            (one.init, one.arrival): one
+            for address, one in found.acts.drifts.items()
+            if found.acts.mbarriers[address].phase > 0 and (told or not one.mixed)
+        }
         for barrier in found.acts.named.values():
             self.unequal |= barrier.unequal
         self.sent += unawaited(found)
