@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ptxmma.spec.special_registers import special_types
 from ptxmma.spec.specification import Specification
 
 WATCHES = ("specs.yaml",)
@@ -174,3 +175,26 @@ def test_qualifiers_whose_order_or_number_matters(specification: Specification) 
     ordered = {name: set(words) for name, words in index.ordered.items()}
     assert ordered == {"layout": {"row", "col"}, "operation": {"xor", "and", "popc"}}
     assert set(index.repeatable) == {"sync", "satfinite", "NaN"}
+
+
+# Section 10 of the PTX ISA, typed from its table of contents: by type, those with components apart.
+SPECIAL = {
+    "b32": "laneid warpid nwarpid smid nsmid lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt clock clock_hi "
+    "globaltimer_lo globaltimer_hi reserved_smem_offset_begin reserved_smem_offset_end reserved_smem_offset_cap "
+    "total_smem_size aggr_smem_size dynamic_smem_size cluster_ctarank cluster_nctarank perctamemorysize "
+    + " ".join(f"pm{n}" for n in range(8))
+    + " reserved_smem_offset_0 reserved_smem_offset_1 "
+    + " ".join(f"envreg{n}" for n in range(32)),
+    "b64": "clock64 gridid globaltimer current_graph_exec perctamemoryoffset "
+    + " ".join(f"pm{n}_64" for n in range(8)),
+    "pred": "is_explicit_cluster",
+}
+OF_FOUR = "tid ntid ctaid nctaid clusterid nclusterid cluster_ctaid cluster_nctaid"
+
+
+def test_special_registers_by_their_types(specification: Specification) -> None:
+    """No more and no fewer; those of four have components, whose letters are those of a vector's."""
+    parts = {f"%{name}.{part}": "b32" for name in OF_FOUR.split() for part in "xyzwrgba"}
+    whole = {f"%{name}": "v4.b32" for name in OF_FOUR.split()}
+    single = {f"%{name}": kind for kind, names in SPECIAL.items() for name in names.split()}
+    assert special_types(specification.index) == single | whole | parts
