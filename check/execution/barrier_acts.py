@@ -37,14 +37,14 @@ class Unpublished:
 
 @dataclass(frozen=True)
 class Drift:
-    """A warp's arrivals at one statement fall into two phases of an mbarrier. `mixed`: it has arrived at
-    mbarriers of its own block and of others, which count as one where blocks are taken to do alike.
+    """A warp's arrivals at one statement fall into two phases of an mbarrier. `remote`: it has arrived
+    in other blocks, at mbarriers that count as its own where blocks are taken to do alike.
     """
 
     init: int
     arrival: int
     count: int
-    mixed: bool = False
+    remote: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,7 @@ class BarrierActs:
         # By mbarrier and warp: its last act and statement.
         self._used: dict[int, dict[int, tuple[int, int]]] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
-        # By mbarrier and warp: whether it has arrived in other blocks, and here.
-        self._remote: dict[tuple[int, int], set[bool]] = {}
+        self._remote: set[tuple[int, int]] = set()  # mbarriers, with the warps that arrive there elsewhere
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
         self.sent: dict[tuple[int, int], Sent] = {}  # the last one, by statement and warp
         # By statement: the ranks of the blocks at whose mbarriers it arrives.
@@ -314,9 +313,8 @@ class BarrierActs:
             self.send(group, step, statement.barrier, number)
             clock = self._published(number, step) or Clock(self.count)
             remote = group.registers.is_remote(statement.barrier, statement.scope)
-            ways = self._remote.setdefault((address, number), set())
-            ways.add(remote)
             if remote:
+                self._remote.add((address, number))
                 clock.exchange()
             if any("drop" in word for word in statement.operation.words):  # later phases count fewer
                 barrier.count -= sum(one for one in counted if one is not None)
@@ -331,7 +329,9 @@ class BarrierActs:
                 later,
             )
             if divided and self.whole:
-                drift = Drift(barrier.init[2], step.position, barrier.count, len(ways) > 1)
+                drift = Drift(
+                    barrier.init[2], step.position, barrier.count, (address, number) in self._remote
+                )
                 self.drifts.setdefault(address, drift)
             if not later:
                 phase = warp.arrivals[address] = clock.least.get(address, 0)
@@ -525,11 +525,11 @@ class BarrierActs:
         by_name = name.by_value(threads) if isinstance(name, LaneNumbers) else {name: threads}
         if self.blocks == 1:
             return by_name
+        rank_of = group.registers.steps.rank_of
         found: dict[int | None, list[int]] = {}
         for value, some in by_name.items():
             for thread in some:
-                rank = thread * self.blocks // self.threads
-                key = None if value is None else value + rank * NAMES
+                key = None if value is None else value + rank_of(thread, self.threads) * NAMES
                 found.setdefault(key, []).append(thread)
         return {key: Threads(some) for key, some in found.items()}
 

@@ -10,7 +10,7 @@ assumed. What cannot be followed is not judged.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -389,14 +389,7 @@ class Execution:
                 return self._skip(group, number, None)
             sides.setdefault(block.cases[value], []).extend(threads)
         group.doubtful |= not group.registers.assumed.isdisjoint(self.plan.code.unique((text,), scope))
-        if len(sides) == 1:
-            return self._enter(group, number, next(iter(sides)))
-        join = self._join(group, number, len(sides))
-        for side, some in sides.items():
-            part = group.part(Threads(sorted(some)), number, join)
-            if self._enter(part, number, side):
-                self._start(part)
-        return False
+        return self._send(group, number, [(Threads(sorted(some)), side) for side, some in sides.items()])
 
     def _skip(self, group: ThreadGroup, number: int, name: str | None) -> bool:
         """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts,
@@ -470,12 +463,19 @@ class Execution:
             self._guess(group)
             holds = int(working == taken)
             sides[holds] = Threads(sorted((*sides.get(holds, ()), *unknown)))
-        if len(sides) == 1:
-            return self._enter(group, number, taken if next(iter(sides)) else fall)
-        join = self._join(group, number, len(sides))
-        for value, threads in sides.items():
+        ways = [(threads, taken if value else fall) for value, threads in sides.items()]
+        return self._send(group, number, ways)
+
+    def _send(
+        self, group: ThreadGroup, number: int, ways: Sequence[tuple[tuple[int, ...], int | None]]
+    ) -> bool:
+        """Send threads to blocks behind another one; returns whether the group goes on unsplit."""
+        if len(ways) == 1:
+            return self._enter(group, number, ways[0][1])
+        join = self._join(group, number, len(ways))
+        for threads, side in ways:
             part = group.part(threads, number, join)
-            if self._enter(part, number, taken if value else fall):
+            if self._enter(part, number, side):
                 self._start(part)
         return False
 

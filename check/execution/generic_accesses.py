@@ -129,18 +129,15 @@ class GenericActs(WarpActs):
         if address is None or width is None:
             return
         remote = group.registers.is_remote(address, statement.scope)
-        if remote:
+        if remote or self.blocks > 1:
             for warp in by_warp(threads):
                 self.send(group, step, address, warp)
-            if not group.registers.is_elsewhere(address, statement.scope):
-                return
+        if remote and not group.registers.is_elsewhere(address, statement.scope):
+            return
         base: Numbers = 0 if address.base is None else group.registers.value(address.base, statement.scope)
         if base is None:
             self.scattered |= statement.does == "store"
             return
-        if self.blocks > 1:
-            for warp in by_warp(threads):
-                self.send(group, step, address, warp)
         doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
         placed = address.base is not None and (
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed

@@ -11,7 +11,6 @@ from ..memory.shared_memory import fills_shared, sends_shared
 from ..ptx.decode import DecodedStatement
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
-from ..walks.cluster_steps import clusters_together
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
@@ -181,9 +180,7 @@ class GenericFindings:
     def _between_blocks(self) -> dict[_Key, GenericRace]:
         """The races between blocks of a cluster that can be executed together."""
         shape = self.plan.function.threads
-        if shape is None or not self.plan.mapped or self.plan.meetings:
-            return {}
-        if not clusters_together(self.walked.steps):
+        if shape is None or not self.plan.mapped or self.plan.meetings or not self.walked.are_together:
             return {}
         found = _raced(self.walked.reading_cluster_plan, shape)
         if found.halted:

@@ -15,11 +15,10 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
-from ..walks.cluster_steps import clusters_together
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
-from ..walks.walk_steps import RANK, RANKS, WalkSteps
+from ..walks.walk_steps import RANK, RANKS
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import NAMES, Drift, Sent, Unpublished, WrongCount
 from .block_sizes import right_size
@@ -37,7 +36,7 @@ __all__ = ["PhaseFindings"]
 _SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _MOST_THREADS = 1024
 _MOST_BLOCKS = 4  # of a cluster that are executed in turn
-_ROUNDS = 4, 8  # of loops in a cluster in which threads wait for ever before they pause
+_SHOWN_ROUNDS = 4, 8  # of loops in a cluster in which threads wait for ever before they pause
 _SHORT = 400  # statements of a function that is executed for as many rounds although it has no phases
 _FEW_ROUNDS = 3  # of loops of others: in the third, what two stages hold is accessed again
 # What is found first explains what is found later.
@@ -52,12 +51,6 @@ def _causes(stuck: list[Stuck]) -> list[Stuck]:
         if found := [one for one in stuck if one.kind == kind]:
             return found
     return stuck
-
-
-def _in_first(steps: WalkSteps, region: ByteRegion) -> ByteRegion:
-    """The same bytes of the first block of a cluster."""
-    low = steps.in_window(region.low, 0)
-    return region._replace(low=low, high=low + region.high - region.low)
 
 
 def _waits(found: Execution) -> set[tuple[int, int]]:
@@ -178,8 +171,8 @@ class PhaseFindings:
             self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, True)
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
-        if not alone and clusters_together(self.walked.steps):
-            self._execute_cluster(shape or self.code.function.threads or (0, 0, 0))
+        if not alone and self.walked.are_together:
+            self._execute_cluster(threads)
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -187,10 +180,10 @@ class PhaseFindings:
                 self.synchronised.add(pair)
         self.synchronised -= {(race.first, race.second) for race in self.races if race.what != "unfenced"}
 
-    def _execute_cluster(self, shape: tuple[int, int, int]) -> None:
-        """Execute all blocks of a cluster together. What is wrong there may be so in other clusters only."""
+    def _execute_cluster(self, each: int) -> None:
+        """Execute all blocks of a cluster together, of so many threads each."""
         plan = self.walked.cluster_plan
-        threads = prod(shape) * plan.steps.blocks
+        threads = each * plan.steps.blocks
         sizes = [AssumedSizes(_SIZE)]
         even: tuple[int, ...] = ()
         for size in sizes:
@@ -199,7 +192,7 @@ class PhaseFindings:
                 return
             self._collect_cluster(found)
             if found.excused and not self.stuck and not self._is_signalled:
-                for wait in shown_waits(plan, threads, size, even or _ROUNDS):
+                for wait in shown_waits(plan, threads, size, even or _SHOWN_ROUNDS):
                     self._tell_stuck(wait)
             if len(sizes) == 1:
                 sizes += found.endings
@@ -211,7 +204,7 @@ class PhaseFindings:
         steps = found.plan.steps
         for race in found.acts.accesses:
             if (race.what, race.first, race.second) not in known and not _is_unseen(found, race):
-                written, read = (_in_first(steps, region) for region in (race.written, race.read))
+                written, read = (steps.moved(region, 0) for region in (race.written, race.read))
                 self.races.append(replace(race, doubtful=True, written=written, read=read))
         for pair, one in found.acts.unpublished.items():
             self.unpublished.setdefault(pair, replace(one, doubtful=True))
@@ -266,7 +259,7 @@ class PhaseFindings:
         self.drifts |= {
             (one.init, one.arrival): one
             for address, one in found.acts.drifts.items()
-            if found.acts.mbarriers[address].phase > 0 and (told or not one.mixed)
+            if found.acts.mbarriers[address].phase > 0 and (told or not one.remote)
         }
         for barrier in found.acts.named.values():
             self.unequal |= barrier.unequal
@@ -315,7 +308,7 @@ class PhaseFindings:
 
     def _in_cluster(self) -> bool:
         """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""
-        if any("multicast" in word for operation in self.code.used for word in operation.words):
+        if any(operation.is_multicast for operation in self.code.used):
             return True
         if not all(self._maps_own(self.code[index]) for index in self.code.doing("map-address")):
             return True

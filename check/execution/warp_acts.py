@@ -122,10 +122,11 @@ class WarpActs(BarrierActs):
         for some in by_group.values():
             first = lanes[some[0]][0]
             began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
-            rank = group.registers.steps.rank_of(first, self.threads)
+            steps = group.registers.steps
+            rank = steps.rank_of(first, self.threads)
             for region, row in rows_at(statement, tuple([number_at(word, first) for word in words])):
                 if rank:
-                    region = self._moved(group, region, rank)
+                    region = steps.moved(region, rank)
                 read = TimedRead(step.position, region, doubtful, began, row)
                 self.accesses.read(read)
                 for warp in some:
@@ -181,7 +182,7 @@ class WarpActs(BarrierActs):
     def _fills(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Bulk copies into shared memory."""
         for value, some in self._barriers(group, step, threads):
-            if self.blocks > 1 and any("multicast" in word for word in step.statement.operation.words):
+            if self.blocks > 1 and step.statement.operation.is_multicast:
                 yield from self._spread(group, step, value, some)
             else:
                 yield from self._bulk(group, step, value, some)
@@ -232,7 +233,7 @@ class WarpActs(BarrierActs):
             filled = barrier is not None and not remote
             for region in self._target(group, step, thread) if filled else ():
                 if rank is not None:
-                    region = self._moved(group, region, rank)
+                    region = group.registers.steps.moved(region, rank)
                 self.accesses.write(
                     TimedWrite(
                         step.position,
@@ -333,7 +334,7 @@ class WarpActs(BarrierActs):
         """Whether a copy surely goes to several blocks of the cluster: by the mask behind its mbarrier, or to
         all of them.
         """
-        if not any("multicast" in word for word in step.statement.operation.words):
+        if not step.statement.operation.is_multicast:
             return False
         blocks = number_at(self._mask(group, step), thread) or 0
         return blocks & blocks - 1 != 0
@@ -345,9 +346,3 @@ class WarpActs(BarrierActs):
             return (1 << group.registers.steps.grid[RANKS]) - 1
         places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
         return self._operand(group, statement, places[-1] + 1, 0)
-
-    @staticmethod
-    def _moved(group: ThreadGroup, region: ByteRegion, rank: int) -> ByteRegion:
-        """The same bytes of another block that is executed together with this one."""
-        low = group.registers.steps.in_window(region.low, rank)
-        return region._replace(low=low, high=low + region.high - region.low)

@@ -27,9 +27,8 @@ from .warps import lanes_of
 
 __all__ = ["LANES", "WITHIN", "LaneAddresses", "WarpLanes", "lane_addresses", "met_between"]
 
-WITHIN = (
-    "within"  # a race under one reading only: the lanes execute the load, or something before it, together
-)
+# A race under one reading only: the lanes execute the load, or something before it, together.
+WITHIN = "within"
 LANES = "lanes"  # nothing stands between two accesses
 _ORDERS = frozenset(("meet", "await"))
 _TELLS = frozenset(("arrive", "copy-arrive", "memory-fence"))  # another lane may learn of what is before

@@ -344,6 +344,7 @@ class DecodedFunction:
     def renamed(self, function: Function, statements: Mapping[int, DecodedStatement]) -> DecodedFunction:
         """The same with other registers in some statements; `function` declares them."""
         found = DecodedFunction(function, self.operations)
+        found._opcodes = self._opcodes
         found._decoded = [*self._statements]
         for index, statement in statements.items():
             found._decoded[index] = statement

@@ -104,6 +104,11 @@ class Operation:
         return (self.space, "global") if self.action.before == 1 else self.spaces[:2]
 
     @cached_property
+    def is_multicast(self) -> bool:
+        """Whether it goes to several blocks of the cluster."""
+        return any("multicast" in word for word in self.words)
+
+    @cached_property
     def is_for_all(self) -> bool:
         """Whether a copy goes to every block of the cluster, however many these are."""
         return any(word.startswith("multicast::") and word.endswith("::all") for word in self.words)
@@ -131,7 +136,7 @@ class Operation:
     @cached_property
     def tells_several(self) -> bool:
         """Whether it does so for a pair of blocks, or at several mbarriers; no execution follows that."""
-        return self.tells_later and any("multicast" in word or word in _TOGETHER for word in self.words)
+        return self.tells_later and (self.is_multicast or not _TOGETHER.isdisjoint(self.words))
 
     @cached_property
     def is_strong(self) -> bool:

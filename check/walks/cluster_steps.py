@@ -6,7 +6,7 @@ blocks, as an address of .shared::cluster does. The PTX says how many blocks a c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 
@@ -17,9 +17,9 @@ from ..values.block_threads import WARP, own_numbers, size_of
 from ..values.lane_numbers import Numbers, lane_math
 from .walk_steps import PLACES, RANK, WalkSteps
 
-__all__ = ["MOST_THREADS", "ClusterSteps", "clusters_together"]
+__all__ = ["ClusterSteps", "clusters_together"]
 
-MOST_THREADS = 2048  # of all blocks
+_MOST_THREADS = 2048  # of all blocks
 _WINDOW = 19  # bits of an address in the shared memory of a block: more than any block has
 _WORD = (1 << 32) - 1
 _FIRST_OF_PAIR = 0xFEFFFFFF  # masks an address, by where windows lie on a chip: it does not show in the PTX
@@ -33,7 +33,7 @@ def clusters_together(steps: WalkSteps) -> bool:
     function = steps.function
     threads = size_of(function.threads or (0,)) if function.exact else 0
     blocks = prod(function.cluster or (1,))
-    if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= MOST_THREADS):
+    if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= _MOST_THREADS):
         return False
     if any(operation.is_for_all for operation in steps.code.used):
         return False
@@ -53,12 +53,15 @@ class ClusterSteps(WalkSteps):
         """The cluster's place in the grid; that of each block in the cluster differs."""
         return {name: number for name, number in super().grid.items() if name not in PLACES}
 
-    def own(self, shape: tuple[int, int, int] | None, threads: int) -> Iterator[tuple[str, Numbers]]:
+    def own(
+        self, shape: tuple[int, int, int] | None, threads: Sequence[int]
+    ) -> Iterator[tuple[str, Numbers]]:
         """What tells the threads of all blocks apart, and where the variables of shared memory lie."""
-        math, each = lane_math(threads), threads // self.blocks
+        count = len(threads)
+        math, each = lane_math(count), count // self.blocks
         for name, numbers in own_numbers(shape, range(each)):
             yield name, math.joined(numbers * self.blocks)
-        ranks = [thread // each for thread in range(threads)]
+        ranks = [self.rank_of(thread, count) for thread in threads]
         yield RANK, math.joined(ranks)
         extent = 1
         for axis, count in zip(_AXES, self.function.cluster or (1, 1, 1), strict=True):
@@ -86,8 +89,7 @@ class ClusterSteps(WalkSteps):
 
     def in_variable(self, region: ByteRegion) -> ByteRegion:
         """Bytes of some block's shared memory, as those of the variable where they begin."""
-        low = self.in_window(region.low, 0)
-        return super().in_variable(region._replace(low=low, high=low + region.high - region.low))
+        return super().in_variable(self.moved(region, 0))
 
     def _result(
         self, statement: DecodedStatement, words: tuple[str, ...], parts: tuple[str, ...]

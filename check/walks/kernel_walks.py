@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
-from .cluster_steps import ClusterSteps
+from .cluster_steps import ClusterSteps, clusters_together
 from .stored_data import StoredData
 from .thread_walk import Walked, short_walks, walks
 from .walk_plan import WalkPlan
@@ -54,6 +54,11 @@ class KernelWalks:
     def data_plan(self) -> WalkPlan:
         """The plan of walks that look at ordinary reads, and at where what is stored comes from."""
         return WalkPlan(self.steps, reads=True, data=StoredData(self.code))
+
+    @cached_property
+    def are_together(self) -> bool:
+        """Whether the blocks of a cluster can be executed together."""
+        return clusters_together(self.steps)
 
     @cached_property
     def _cluster_steps(self) -> ClusterSteps:

@@ -6,7 +6,7 @@ goes one way or the other. An atomic whose result decides nothing orders nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from .walk_steps import WalkSteps
@@ -24,7 +24,8 @@ _COMMON = frozenset(("global", "generic"))
 
 class MemoryMeetings:
     """The atomics and strong loads of a function. `counted` are the statements that walks execute, `made_of`
-    gives what is computed from registers, `behind` the statements that compute some.
+    gives what is computed from registers, `made_by` says whether a predicate is computed from what some
+    statements bring.
     """
 
     def __init__(
@@ -32,13 +33,13 @@ class MemoryMeetings:
         steps: WalkSteps,
         counted: Iterable[int],
         made_of: Callable[[Iterable[str]], set[str]],
-        behind: Callable[[Iterable[str]], Iterable[int]],
+        made_by: Callable[[str, Collection[int]], bool],
     ) -> None:
         self.steps = steps
         self.code = steps.code
         self._counted = frozenset(i for i in counted if self.code.operation(i).does not in _ENDS)
         self._computed = made_of
-        self._behind = behind
+        self._made_by = made_by
 
     @cached_property
     def _reading(self) -> frozenset[int]:
@@ -118,16 +119,13 @@ class MemoryMeetings:
         `predicate` it branches.
         """
         polling = self._polling(number)
-        return bool(polling) and (predicate is None or self._is_made_by(predicate, polling))
+        return bool(polling) and (predicate is None or self._made_by(predicate, polling))
 
     def _polling(self, number: int) -> set[int]:
         """The statements of the innermost loop around a block that read what other threads may write."""
         heads = self.steps.loops.around.get(number, ())[-1:]
         blocks = frozenset[int]().union(*(self.steps.loops.blocks[head] for head in heads))
         return {index for index in self._reading if self.steps.flow.block_of(index) in blocks}
-
-    def _is_made_by(self, predicate: str, polling: set[int]) -> bool:
-        return any(index in polling for index in self._behind((predicate,)))
 
     def waits_for_others(self, number: int) -> bool:
         """Whether a block branches in a loop that does nothing but to read global memory until it holds what

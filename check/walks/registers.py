@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..ptx.operands import Address
-from ..values.block_threads import WARP, own_numbers
+from ..values.block_threads import WARP
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
 from ..values.real_arithmetic import is_real, real_number
 from ..values.word_algebra import NUMBER, NoResultError
@@ -65,10 +65,7 @@ class Registers:
     def _own(self, shape: tuple[int, int, int] | None) -> Iterator[tuple[str, Numbers]]:
         """The special registers whose numbers are known. `shape`: that of the block, if it is assumed."""
         function = self.steps.function
-        if self.steps.blocks > 1:
-            yield from self.steps.own(shape or function.threads, len(self.threads))
-        else:
-            yield from _own_numbers(shape or function.threads, self.threads)
+        yield from self.steps.own(shape or function.threads, self.threads)
         known = function.threads if function.exact else shape
         if known is not None:
             yield from zip(("%ntid.x", "%ntid.y", "%ntid.z"), known, strict=True)
@@ -384,15 +381,6 @@ class Registers:
         known = value.values if isinstance(value, LaneNumbers) else (value,)
         places = _places(self.threads, lane % WARP)
         return self.math.joined([None if at is None else known[at] for at in places])
-
-
-@lru_cache(maxsize=1 << 6)
-def _own_numbers(
-    shape: tuple[int, int, int] | None, threads: Sequence[int]
-) -> tuple[tuple[str, Numbers], ...]:
-    """The special registers that tell threads apart, and what some threads read there."""
-    math = lane_math(len(threads))
-    return tuple((name, math.joined(numbers)) for name, numbers in own_numbers(shape, threads))
 
 
 @lru_cache(maxsize=1 << 6)

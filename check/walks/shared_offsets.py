@@ -6,7 +6,7 @@ one is compared with another parameter, as a ring's stride with its size, no num
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from math import prod
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from ..memory.matrices import descriptor_texts
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import number_of
-from ..ptx.operation import BROUGHT
+from ..ptx.operation import BROUGHT, Operation
 
 __all__ = ["LoadedParameter", "lie_in_shared", "shared_offsets"]
 
@@ -122,31 +122,31 @@ def _scaling(code: DecodedFunction, registers: Iterable[str]) -> set[int]:
 
 def _behind(code: DecodedFunction, registers: Iterable[str]) -> set[str]:
     """Some registers, and those from which they are computed so that they grow with them."""
-    return closure(registers, lambda register: _grown_from(code, register, _WRAPS))
+    return _made_from(code, registers, lambda one: one.does not in BROUGHT and one.words[0] not in _WRAPS)
 
 
 def _whole_behind(code: DecodedFunction, registers: Iterable[str]) -> set[str]:
     """The same, without those of which parts alone are taken."""
-    return closure(registers, lambda register: _grown_from(code, register, _WRAPS | _PARTS))
-
-
-def _grown_from(code: DecodedFunction, register: str, but: Collection[str]) -> Iterator[str]:
-    for index in code.definitions.get(register, ()):
-        operation = code.operation(index)
-        if operation.does not in BROUGHT and operation.words[0] not in but:
-            yield from code[index].reads
+    but = _WRAPS | _PARTS
+    return _made_from(code, registers, lambda one: one.does not in BROUGHT and one.words[0] not in but)
 
 
 def _placing(code: DecodedFunction, registers: Iterable[str]) -> set[str]:
     """Some registers, and those from which they are computed as places are: by sums and multiples."""
+    return _made_from(code, registers, lambda one: one.words[0] in _PLACES and "hi" not in one.words)
 
-    def made(register: str) -> Iterator[str]:
+
+def _made_from(
+    code: DecodedFunction, registers: Iterable[str], follows: Callable[[Operation], bool]
+) -> set[str]:
+    """Some registers, and those from which they are computed by instructions that are followed."""
+
+    def sources(register: str) -> Iterator[str]:
         for index in code.definitions.get(register, ()):
-            words = code.operation(index).words
-            if words[0] in _PLACES and "hi" not in words:
+            if follows(code.operation(index)):
                 yield from code[index].reads
 
-    return closure(registers, made)
+    return closure(registers, sources)
 
 
 def _is_measured(

@@ -14,9 +14,7 @@ from ..ptx.operation import BROUGHT
 
 __all__ = ["StoredData"]
 
-_NOWHERE = frozenset(
-    ("param", "const", "shared")
-)  # what is loaded there is the same for all, or not looked at
+_NOWHERE = frozenset(("param", "const", "shared"))  # what stands there all share, or it is not looked at
 
 
 class StoredData:

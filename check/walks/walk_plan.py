@@ -36,10 +36,8 @@ _WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 _ELSEWHERE = frozenset(("global", "param", "local", "const"))  # not in shared memory
 _WORDS = frozenset(("load", "store"))
-_READING = (
-    "load",
-    "allocate",
-)  # what counts where ordinary reads do; who allocates writes an address to read
+# What counts where ordinary reads do; who allocates writes an address to read.
+_READING = ("load", "allocate")
 PRODUCTS = frozenset(("multiply", "commit", "wait"))
 _SETUP = frozenset(
     ("init", "invalidate", "expect", "memory-fence")
@@ -333,7 +331,7 @@ class WalkPlan:
     @cached_property
     def meetings(self) -> MemoryMeetings:
         """Where threads may meet by what they read from memory."""
-        return MemoryMeetings(self.steps, self.roles, self.made_of, self.statements_behind)
+        return MemoryMeetings(self.steps, self.roles, self.made_of, self._made_by)
 
     def _made_by(self, predicate: str, statements: Collection[int]) -> bool:
         """Whether a predicate is computed from what some statements bring."""

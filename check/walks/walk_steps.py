@@ -5,9 +5,9 @@ All walks and executions of a function share them, and where they lay its variab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from operator import itemgetter
 from typing import Any
@@ -20,7 +20,8 @@ from ..ptx.operands import number_of, vector_elements
 from ..ptx.operation import OPAQUE
 from ..ptx.source import PtxModule
 from ..values.arithmetic import DECIDED, MASK, MOVES, rule_of
-from ..values.lane_numbers import Numbers
+from ..values.block_threads import own_numbers
+from ..values.lane_numbers import Numbers, lane_math
 from ..values.opcode_kind import ArithmeticRule, bits_of
 from ..values.real_arithmetic import real_literal, real_rule
 from ..values.word_algebra import NUMBER, NoResultError
@@ -200,9 +201,11 @@ class WalkSteps:
         """The address of a variable of shared memory, or the name of what else is no register."""
         return self.bases.get(text, text)
 
-    def own(self, shape: tuple[int, int, int] | None, threads: int) -> Iterator[tuple[str, Numbers]]:
-        """What tells the threads of several blocks apart."""
-        return iter(())
+    def own(
+        self, shape: tuple[int, int, int] | None, threads: Sequence[int]
+    ) -> Iterable[tuple[str, Numbers]]:
+        """The special registers that tell threads apart, and what some threads read there."""
+        return _own(shape, threads)
 
     def in_window(self, address: int, rank: int) -> int:
         """A place in the shared memory of another block of the cluster."""
@@ -211,6 +214,11 @@ class WalkSteps:
     def window_of(self, address: int) -> int:
         """The rank of the block in whose shared memory an address lies, among those executed together."""
         return 0
+
+    def moved(self, region: ByteRegion, rank: int) -> ByteRegion:
+        """The same bytes of another block of the cluster."""
+        low = self.in_window(region.low, rank)
+        return region._replace(low=low, high=low + region.high - region.low)
 
     def rank_of(self, thread: int, threads: int) -> int:
         """The rank of a thread's block among those that are executed together."""
@@ -431,3 +439,9 @@ def _widens(words: tuple[str, ...]) -> bool:
         and words[2][0] in "ub"
         and bits_of(words[:2]) >= bits_of(words[2:])
     )
+
+
+@lru_cache(maxsize=1 << 6)
+def _own(shape: tuple[int, int, int] | None, threads: Sequence[int]) -> tuple[tuple[str, Numbers], ...]:
+    math = lane_math(len(threads))
+    return tuple((name, math.joined(numbers)) for name, numbers in own_numbers(shape, threads))

@@ -264,3 +264,20 @@ def test_one_block_fills_all(copies: str) -> None:
     assert not [
         one for one in check_text(LEADER.replace("COPIES", copies), "k.ptx").findings if one.tier != "info"
     ]
+
+
+def test_one_statement_arrives_in_each_block() -> None:
+    """The first block arms all mbarriers in a loop: each gets one arrival."""
+    start, end = LEADER.index("mapa.shared::cluster.u32 rm"), LEADER.index("COPIES")
+    loop = (
+        "mov.u32 v,0;\nLL: mapa.shared::cluster.u32 rm,m,v;\n"
+        "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _,[rm],256;\n"
+        "add.u32 v,v,1; setp.lt.u32 p,v,2; @p bra LL;\n"
+    )
+    text = (
+        LEADER[:start]
+        + loop
+        + f"{FILL}.multicast::cluster [s],[q],256,[m],h;"
+        + LEADER[end + len("COPIES") :]
+    )
+    assert not [one for one in check_text(text, "k.ptx").findings if one.tier != "info"]
