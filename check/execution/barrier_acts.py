@@ -10,7 +10,7 @@ from ...spec.lazy_dataclass import dataclass
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, Threads, by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers, number_at
+from ..values.lane_numbers import Numbers, by_number, number_at
 from ..walks.walk_steps import WalkStep
 from .barriers import Landing, Mbarrier, NamedBarrier, total
 from .clocks import Clock
@@ -143,7 +143,7 @@ class BarrierActs:
             return [
                 side
                 for _, some in self._barriers(group, step, threads)
-                for side in (parity.by_value(some).values() if isinstance(parity, LaneNumbers) else [some])
+                for side in by_number(parity, some).values()
             ]
         if statement.does == "meet" and statement.operation.action.barrier == "named":
             return list(self._by_barrier(group, statement, threads).values())
@@ -166,8 +166,7 @@ class BarrierActs:
             base = group.registers.value(address.base, scope)
         if base is None:
             raise HaltedError(step.position)  # it may be any of them
-        sides: Mapping[int | None, tuple[int, ...]]
-        sides = base.by_value(threads) if isinstance(base, LaneNumbers) else {base: threads}
+        sides = by_number(base, threads)
         if None in sides:
             raise HaltedError(step.position)
         for value, some in sides.items():
@@ -520,9 +519,7 @@ class BarrierActs:
         self, group: ThreadGroup, statement: DecodedStatement, threads: tuple[int, ...]
     ) -> Mapping[int | None, tuple[int, ...]]:
         """Threads by the named barrier that they come to; each block has its own."""
-        name = self._value(group, statement.barrier_name, statement.scope)
-        by_name: Mapping[int | None, tuple[int, ...]]
-        by_name = name.by_value(threads) if isinstance(name, LaneNumbers) else {name: threads}
+        by_name = by_number(self._value(group, statement.barrier_name, statement.scope), threads)
         if self.blocks == 1:
             return by_name
         rank_of = group.registers.steps.rank_of

@@ -17,7 +17,7 @@ from itertools import islice
 from ..ptx.decode import DecodedStatement
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, Threads, by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers
+from ..values.lane_numbers import LaneNumbers, Numbers, by_number
 from ..values.real_arithmetic import real_number
 from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
@@ -290,7 +290,7 @@ class Execution:
                         self.words.store(registers, step, threads)
                 if step.maps and threads:
                     rank = registers.value(step.statement.operands[-1], step.statement.scope)
-                    self.ranks.update(rank.by_value(threads) if isinstance(rank, LaneNumbers) else (rank,))
+                    self.ranks.update(by_number(rank, threads))
                 if makes and self.words is not None and step.rereads and threads is not None:
                     values, assumed = self.words.load(registers, step, threads)
                     registers.receive(step, values, guard, assumed)
@@ -379,12 +379,8 @@ class Execution:
     def _switch(self, group: ThreadGroup, number: int, block: Block, statement: DecodedStatement) -> bool:
         """Send threads where a table says, by the number that each has."""
         text, scope = statement.operands[0], statement.scope
-        found = group.registers.value(text, scope)
-        by_number = (
-            found.by_value(group.threads) if isinstance(found, LaneNumbers) else {found: group.threads}
-        )
         sides: dict[int, list[int]] = {}
-        for value, threads in by_number.items():
+        for value, threads in by_number(group.registers.value(text, scope), group.threads).items():
             if value is None or not 0 <= value < len(block.cases):
                 return self._skip(group, number, None)
             sides.setdefault(block.cases[value], []).extend(threads)

@@ -350,7 +350,7 @@ class PhaseFindings:
         """Whether instructions that no execution follows arrive at mbarriers, or complete bytes there."""
         followed = ("bulk-copy", "arrive", "await", "copy-arrive")
         return any(
-            any(word.startswith(("mbarrier::", "complete_tx")) for word in operation.words)
+            operation.is_told or "complete_tx" in operation.words
             for operation in self.code.used
             if operation.does not in followed or operation.tells_several
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..values.lane_numbers import LaneNumbers, Numbers
+from ..values.lane_numbers import Numbers, by_number
 from ..walks.registers import Registers
 from ..walks.stored_data import StoredData
 from ..walks.walk_steps import WalkStep
@@ -83,7 +83,5 @@ class WriteClashes:
 
 def _numbers(numbers: Numbers, threads: tuple[int, ...]) -> frozenset[int] | None:
     """The numbers that some threads hold; None if one is not known."""
-    if not isinstance(numbers, LaneNumbers):
-        return None if numbers is None else frozenset((numbers,))
-    found = numbers.by_value(threads)
+    found = by_number(numbers, threads)
     return frozenset(number for number in found if number is not None) if None not in found else None

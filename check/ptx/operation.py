@@ -129,9 +129,14 @@ class Operation:
         return any("shared" in word and "cluster" in word for word in self.words)
 
     @cached_property
+    def is_told(self) -> bool:
+        """Whether an mbarrier is told of its completion."""
+        return any(word.startswith("mbarrier::") for word in self.words)
+
+    @cached_property
     def tells_later(self) -> bool:
         """Whether it arrives at an mbarrier once operations of its thread are complete, and not at once."""
-        return self.does == "arrive" and any(word.startswith("mbarrier::") for word in self.words)
+        return self.does == "arrive" and self.is_told
 
     @cached_property
     def tells_several(self) -> bool:

@@ -10,7 +10,7 @@ from .block_threads import Threads
 from .opcode_kind import ArithmeticRule
 from .word_algebra import FIELD, WORD, NoResultError, packed_words
 
-__all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at", "some_surely"]
+__all__ = ["LaneMath", "LaneNumbers", "Numbers", "by_number", "lane_math", "number_at", "some_surely"]
 
 _BYTES = FIELD // 8
 _WORDS = FIELD // WORD
@@ -95,6 +95,11 @@ Numbers = int | LaneNumbers | None  # the same in all threads, or one for each, 
 def number_at(numbers: Numbers, lane: int) -> int | None:
     """The number of one thread."""
     return numbers.at(lane) if isinstance(numbers, LaneNumbers) else numbers
+
+
+def by_number(numbers: Numbers, threads: tuple[int, ...]) -> Mapping[int | None, tuple[int, ...]]:
+    """Some threads by their number."""
+    return numbers.by_value(threads) if isinstance(numbers, LaneNumbers) else {numbers: threads}
 
 
 def _fields(packed: int, count: int) -> list[int]:

@@ -40,8 +40,7 @@ def endless_waits(plan: WalkPlan, acts: Sequence[BlockAct]) -> frozenset[int]:
 
 def _completes(operation: Operation) -> bool:
     """Whether an instruction that no walk follows may complete the phase of an mbarrier."""
-    named = any(word.startswith("mbarrier::") for word in operation.words)
-    return named or operation.action.barrier == "object" or operation.does == "call"
+    return operation.is_told or operation.action.barrier == "object" or operation.does == "call"
 
 
 def _numbers(barrier: Numbers) -> set[int | None]:
