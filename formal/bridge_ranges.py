@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..spec.expressions import Compare, Expression, compiled, names, substitute
+from ..spec.expressions import Compare, Expression, compiled, compiled_all, names, substitute
 from ..spec.layout_records import Bridge
 from ..spec.maps import LayoutMap, compared
 from ..spec.nodes import Formula
@@ -167,19 +167,19 @@ def _size(layout: LayoutMap, parameters: Mapping[str, int]) -> int:
 
 def _met(
     bridge: Bridge, setting: Mapping[str, int], left: LayoutMap, right: LayoutMap
-) -> Iterator[list[tuple[int, ...]]]:
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """For every point of right that a bridge speaks of: the inputs and the outputs of the left."""
     where = bridge.where
     known = (*setting, *right.inputs, *right.outputs)
     inputs, outputs = (
-        [compiled(some[key].tree, known) for key in keys]
+        compiled_all(tuple(some[key].tree for key in keys), known)
         for some, keys in ((bridge.at, left.inputs), (bridge.equals, left.outputs))
     )
     holds = compiled(where.tree, known) if where is not None else None
     given = tuple(setting.values())
     for point in right.points({key: setting[key] for key in right.parameters}):
         if holds is None or holds(*given, *point):
-            yield [tuple(function(*given, *point) for function in some) for some in (inputs, outputs)]
+            yield inputs(*given, *point), outputs(*given, *point)
 
 
 def _spoken_of(bridge: Bridge, given: Mapping[str, int], left: LayoutMap, right: LayoutMap) -> bool:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from .arithmetic_records import ArithmeticStage
 from .chip_arithmetic import ZERO, C, ChipArithmetic, SumBlock, block_constants, constants_of
-from .expressions import Expression, compiled, names
+from .expressions import compiled_in_turn
 from .lazy_dataclass import dataclass
 from .specification import Specification
 
@@ -50,11 +50,13 @@ class DotProduct:
     arithmetic: ChipArithmetic
 
     @cached_property
-    def _functions(self) -> Mapping[int, tuple[Callable[..., int], tuple[str, ...]]]:
-        """The formulas of the models as Python functions, with the names that they read."""
-        stages = [stage for block in self.arithmetic.blocks for stage in block.model.stages]
-        formulas = {id(f): f for stage in stages for f in stage.let.values()}
-        return {number: _function(f.tree) for number, f in formulas.items()}
+    def _functions(self) -> Mapping[int, tuple[Callable[..., tuple[int, ...]], tuple[str, ...]]]:
+        """The stages of the models as Python functions, with the names that they read."""
+        stages = {id(stage): stage for block in self.arithmetic.blocks for stage in block.model.stages}
+        return {
+            number: compiled_in_turn({name: formula.tree for name, formula in stage.let.items()})
+            for number, stage in stages.items()
+        }
 
     def code(self, a: Sequence[ElementCode], b: Sequence[ElementCode], c: int) -> int:
         """The bit pattern of D."""
@@ -115,11 +117,5 @@ class DotProduct:
                 self._let(stage, scope)
 
     def _let(self, stage: ArithmeticStage, scope: _Names) -> None:
-        for name, formula in stage.let.items():
-            function, read = self._functions[id(formula)]
-            scope[name] = function(*[scope[given] for given in read])
-
-
-def _function(tree: Expression) -> tuple[Callable[..., int], tuple[str, ...]]:
-    read = tuple(sorted(names(tree)))
-    return compiled(tree, read), read
+        function, read = self._functions[id(stage)]
+        scope.update(zip(stage.let, function(*[scope[given] for given in read]), strict=True))

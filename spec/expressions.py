@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .errors import Place, SpecError
 from .lazy_dataclass import dataclass
@@ -29,6 +29,8 @@ __all__ = [
     "Number",
     "Where",
     "compiled",
+    "compiled_all",
+    "compiled_in_turn",
     "fold",
     "names",
     "parse",
@@ -360,5 +362,30 @@ def python_text(tree: Expression) -> str:
 @lru_cache(maxsize=4096)
 def compiled(tree: Expression, arguments: tuple[str, ...]) -> Callable[..., int]:
     """A Python function of `arguments`; safe, since only whitelisted nodes can be in a tree."""
-    code = f"lambda {', '.join(arguments)}: {python_text(tree)}"
-    return eval(code, {"__builtins__": {}})  # type: ignore[no-any-return]
+    return _evaluated(arguments, python_text(tree))
+
+
+@lru_cache(maxsize=4096)
+def compiled_all(trees: tuple[Expression, ...], arguments: tuple[str, ...]) -> Callable[..., tuple[int, ...]]:
+    """A Python function of `arguments` that computes several expressions, each by itself."""
+    return _evaluated(arguments, f"({''.join(f'{python_text(tree)}, ' for tree in trees)})")
+
+
+def compiled_in_turn(
+    lines: Mapping[str, Expression],
+) -> tuple[Callable[..., tuple[int, ...]], tuple[str, ...]]:
+    """A Python function that computes lines in turn, each of which may read what those before it are called,
+    and the names that it reads besides: its arguments.
+    """
+    read: set[str] = set()
+    made: set[str] = set()
+    for name, tree in lines.items():
+        read |= names(tree) - made
+        made.add(name)
+    arguments = tuple(sorted(read))
+    body = "".join(f"({name} := {python_text(tree)}), " for name, tree in lines.items())
+    return _evaluated(arguments, f"({body})"), arguments
+
+
+def _evaluated(arguments: tuple[str, ...], text: str) -> Callable[..., Any]:
+    return eval(f"lambda {', '.join(arguments)}: {text}", {"__builtins__": {}})  # type: ignore[no-any-return]

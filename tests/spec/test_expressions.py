@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxmma.spec.errors import Place, SpecError
-from ptxmma.spec.expressions import Expression, compiled, names, parse, source, substitute
+from ptxmma.spec.expressions import (
+    Expression,
+    compiled,
+    compiled_all,
+    compiled_in_turn,
+    names,
+    parse,
+    source,
+    substitute,
+)
 from ptxmma.spec.intervals import interval
 from ptxmma.spec.nodes import Formula
 from ptxmma.spec.specification import Specification
@@ -133,6 +142,26 @@ def test_source_says_the_same_and_the_interval_holds(text: str, t: int, i: int) 
     except SpecError:
         return  # too large for 64 bits
     assert low <= got <= high
+
+
+def test_several_expressions_are_computed_each_by_itself() -> None:
+    both = compiled_all((parse("t + i"), parse("t * i")), ("t", "i"))
+    assert both(5, 3) == (8, 15)
+    assert compiled_all((), ("t",))(5) == ()
+
+
+def test_lines_in_turn_read_what_those_before_them_made() -> None:
+    function, read = compiled_in_turn(
+        {"b": parse("a + 1"), "c": parse("2*b"), "a": parse("c + a"), "d": parse("a")}
+    )
+    assert read == ("a",)  # b, c and the second a are made before they are read
+    assert function(10) == (11, 22, 32, 32)
+
+
+def test_a_line_reads_what_a_later_one_makes_from_outside() -> None:
+    function, read = compiled_in_turn({"a": parse("b"), "b": parse("where(a > 3, 7, b)")})
+    assert read == ("b",)
+    assert [function(3), function(4)] == [(3, 3), (4, 7)]
 
 
 def test_substitute() -> None:
