@@ -38,15 +38,15 @@ class ExplainedPeer:
 
     package: str
     """The peer's package, as its record has it.
-    Noticed by: observations.
+    Noticed by: observations, tests.
     Example: `tensor-layouts`. Refuses: `[triton]` (one package)."""
     part: str
     """The layout or descriptor that they are about.
-    Noticed by: observations.
+    Noticed by: observations, tests.
     Example: `layout mma.m16n8k32.b.4b`. Refuses: `null` (text must stand)."""
     function: str
     """The function that was asked, with its parameters.
-    Noticed by: observations.
+    Noticed by: observations, tests.
     Example: `SM80_16x8x32_S32S4S4S32_TN.b_layout`. Refuses: `null` (text must stand)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
