@@ -24,7 +24,7 @@ from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
 from .order import OrderOutcome, check_order
 from .ptx.decode import DecodedFunction
-from .ptx.flow import Flow, build_flow
+from .ptx.flow import build_flow
 from .ptx.generic_addresses import with_known_spaces
 from .ptx.inlining import Inlining
 from .ptx.operation import Operations
@@ -35,6 +35,7 @@ from .ptx.webs import apart
 from .readings import settled
 from .suppression import Suppressed, Suppressions
 from .values.divergence import acts_together, divergence_findings
+from .values.reaching_threads import ReachingThreads
 from .values.register_intervals import RegisterIntervals
 from .values.register_threads import RegisterThreads
 
@@ -262,9 +263,8 @@ def _check_function(
     if multiples:
         yield from multiple_findings(module, named, values)
     if together:
-        threads = RegisterThreads(named)
-        parting = _parting(named, flow, threads)
-        for finding in divergence_findings(module, named, flow, threads, held, parting):
+        reaching = ReachingThreads(named, flow, RegisterThreads(named))
+        for finding in divergence_findings(module, reaching, held, _parting(reaching)):
             if finding.rule == "aligned-divergent" and module.offset(finding.place) in order.in_step:
                 continue
             if held or finding.tier == ERROR:
@@ -272,18 +272,18 @@ def _check_function(
     if held:
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, named, flow, values, held, operations.judge)
-        yield from operand_findings(module, named, flow, threads, values, target, held)
+        yield from operand_findings(module, reaching, values, target, held)
     return order
 
 
-def _parting(code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> Callable[[int, int, int], bool]:
+def _parting(reaching: ReachingThreads) -> Callable[[int, int, int], bool]:
     """Whether a branch parts threads before a block; what answers is imported once it is asked."""
 
     @cache
     def ways() -> PartedWays:
         from .paths.parted_ways import PartedWays
 
-        return PartedWays(code, flow, threads)
+        return PartedWays(reaching)
 
     return lambda branch, block, size: ways().part(branch, block, size)
 

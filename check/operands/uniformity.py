@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..findings import ERROR, INFO, LIKELY, Finding
 from ..memory.matrices import described
-from ..ptx.decode import DecodedFunction, DecodedStatement
-from ..ptx.flow import Flow
+from ..ptx.decode import DecodedStatement
 from ..ptx.operands import NamedOperand, address_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
@@ -30,9 +29,7 @@ _ROWS = 16  # bytes: the address of a row is a multiple of this
 
 def operand_findings(
     module: PtxModule,
-    code: DecodedFunction,
-    flow: Flow,
-    threads: RegisterThreads,
+    reaching: ReachingThreads,
     values: RegisterIntervals,
     target: str,
     held: list[int],
@@ -40,7 +37,8 @@ def operand_findings(
     """Findings about descriptors, addresses and strides that differ between threads, and impossible addresses
     of rows.
     """
-    parting = _Parting(code, flow, threads)
+    code, threads = reaching.code, reaching.threads
+    parting = _Parting(reaching)
     for index in held:
         statement = code[index]
         rules = rules_of(statement.operation.instruction)
@@ -70,17 +68,15 @@ def operand_findings(
 class _Parting:
     """The terms of a function's operands, and who comes where, made when they are asked for."""
 
-    def __init__(self, code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> None:
-        self.code = code
-        self.flow = flow
-        self.reaching = ReachingThreads(code, flow, threads)
+    def __init__(self, reaching: ReachingThreads) -> None:
+        self.reaching = reaching
 
     @cached_property
     def terms(self) -> PartedTerms:
         """The terms."""
         from .parted_terms import PartedTerms  # needed only for operands that are not known
 
-        return PartedTerms(self.code, self.flow)
+        return PartedTerms(self.reaching.code, self.reaching.flow)
 
 
 def _parted(

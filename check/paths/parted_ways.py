@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import count, product
 
-from ..ptx.decode import DecodedFunction
-from ..ptx.flow import Flow
 from ..values.block_threads import WARPGROUP
-from ..values.register_threads import RegisterThreads
+from ..values.reaching_threads import ReachingThreads
 from .path_slice import PathSlice
 from .path_terms import PathTerm, PathValue
 from .path_values import PathValues
@@ -30,11 +28,11 @@ Guards = Mapping[int, PathValue]  # by block: when a thread takes its branch
 class PartedWays:
     """The ways on from the branches of one function that divide threads."""
 
-    def __init__(self, code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> None:
-        self.code = code
-        self.flow = flow
-        self.threads = threads
-        self.values = PathValues(code)
+    def __init__(self, reaching: ReachingThreads) -> None:
+        self.code = reaching.code
+        self.flow = reaching.flow
+        self.reaching = reaching
+        self.values = PathValues(self.code)
         self._changing = count()
         self._parted: dict[tuple[int, int, int], bool] = {}
         self._decided: dict[str, tuple[int, ...]] = {}  # predicates that a thread's number decides
@@ -67,17 +65,20 @@ class PartedWays:
     def _pairs(
         self, number: int, within: set[int], size: int
     ) -> list[tuple[tuple[int, Guards], tuple[int, Guards]]]:
-        """Two threads that act together, and that a block's branch parts: where each goes first, and its
-        guards.
+        """Two threads that act together and come to a block, and that its branch parts: where each goes
+        first, and its guards.
         """
         self._decided = {}
         self._guards({number, *within}, within, 0)
         decided = tuple(self._decided.values())
+        coming = self.reaching.at(self.flow.blocks[number].end - 1)
         alike: dict[tuple[int, ...], tuple[int, Guards]] = {}
         parted: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
         for start in range(0, min(map(len, decided), default=0), size):
             ways: dict[tuple[int, ...], int] = {}
             for thread in range(start, min(start + size, *map(len, decided))):
+                if thread not in coming:
+                    continue
                 ways.setdefault(tuple(values[thread] for values in decided), thread)
             for way, thread in ways.items():
                 if way not in alike:
@@ -150,7 +151,7 @@ class PartedWays:
         """What a register holds in a thread, by definitions that no statement of `within` repeats with other
         numbers.
         """
-        known = self.threads.register(name)
+        known = self.reaching.threads.register(name)
         if known.values is not None and set(known.values) <= {0, 1}:
             self._decided[name] = known.values
             return known.values[thread]

@@ -1,6 +1,7 @@
 """Find instructions with .aligned that not all threads of a warp, or of a warpgroup, execute.
 
-A branch or an exit divides threads only if its guard provably differs between them: see thread_value.py.
+A branch or an exit divides threads only if its guard provably differs between those that may come to it: see
+thread_value.py and reaching_threads.py.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from math import prod
 from ...spec.lazy_dataclass import dataclass
 from ..findings import ERROR, INFO, LIKELY, Finding, Moment
 from ..ptx.decode import DecodedFunction
-from ..ptx.flow import Flow
 from ..ptx.operation import Operation
 from ..ptx.source import PtxModule
 from ..ptx.webs import written_name
 from .block_threads import WARP, WARPGROUP
-from .register_threads import RegisterThreads
+from .reaching_threads import ReachingThreads
 
 __all__ = ["Divergence", "Parting", "acts_together", "divergence_findings"]
 
@@ -38,10 +38,10 @@ class Parting:
 class Divergence:
     """The guards of a function, and the blocks that execute under them."""
 
-    def __init__(self, code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> None:
-        self.code = code
-        self.flow = flow
-        self.threads = threads
+    def __init__(self, reaching: ReachingThreads) -> None:
+        self.code = reaching.code
+        self.flow = reaching.flow
+        self.reaching = reaching
 
     def parting(self, index: int) -> Parting | bool:
         """How a statement's guard divides threads; False if it does not, True if unknown."""
@@ -49,20 +49,25 @@ class Divergence:
         name = statement.guard
         if name is None:
             return False
-        known = self.threads.operand(name, statement.scope)
+        known = self.reaching.threads.operand(name, statement.scope)
         if known.is_unknown:
             return True
-        values = [bool(value) for value in known.values or ()]
+        if known.first_split(WARPGROUP) is None:
+            return False
+        values = known.values or ()
         name = written_name(name)
-        first = known.first_split(WARP)
+        among = self.reaching.at(index)
+        first = known.first_split(WARP, among)
         if first is not None:
-            taken = [t for t in range(first, first + WARP) if t < len(values) and values[t]]
+            group = range(first, min(first + WARP, len(values)))
+            taken = [thread for thread in group if values[thread] and thread in among]
             shown = f"{name} holds in {_threads(taken)} of threads {first}..{first + WARP - 1}"
             return Parting(index, True, known.assumed, shown)
-        first = known.first_split(WARPGROUP)
+        first = known.first_split(WARPGROUP, among)
         if first is not None:
-            warps = range(first, min(first + WARPGROUP, len(values)), WARP)
-            which = ", ".join(str(t // WARP) for t in warps if values[t])
+            group = range(first, min(first + WARPGROUP, len(values)))
+            warps = sorted({thread // WARP for thread in group if values[thread] and thread in among})
+            which = ", ".join(map(str, warps))
             shown = f"{name} holds in warps {which} of the warpgroup alone"
             return Parting(index, False, known.assumed, shown)
         return False
@@ -97,9 +102,7 @@ def acts_together(operation: Operation) -> bool:
 
 def divergence_findings(
     module: PtxModule,
-    code: DecodedFunction,
-    flow: Flow,
-    threads: RegisterThreads,
+    reaching: ReachingThreads,
     held: list[int],
     part: Callable[[int, int, int], bool] = lambda branch, block, size: True,
 ) -> Iterator[Finding]:
@@ -108,15 +111,16 @@ def divergence_findings(
     `part`: whether threads that a branch divides, of so many that act together, can go on so that only some
     execute a block.
     """
+    code = reaching.code
     aligned = [i for i in held if _is_aligned(code.operation(i))]
     yield from _incomplete(module, code, aligned)
     aligned += [i for i in range(len(code)) if acts_together(code.operation(i))]
     if not aligned:
         return
-    found = Divergence(code, flow, threads)
+    found = Divergence(reaching)
     by_block: dict[int, list[int]] = {}
     for index in aligned:
-        by_block.setdefault(flow.block_of(index), []).append(index)
+        by_block.setdefault(reaching.flow.block_of(index), []).append(index)
         parting = found.parting(index)
         if parting:
             finding = _finding(module, code, parting, index, index)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxmma.check.values.divergence import Divergence, Parting, divergence_findings
+from ptxmma.check.values.reaching_threads import ReachingThreads
 from ptxmma.check.values.register_threads import RegisterThreads
 from ptxmma.check.values.thread_value import UNIFORM, UNKNOWN, ThreadValue
 
@@ -142,7 +143,7 @@ def test_a_guard_that_parts_none_or_nobody_knows(kernel: Any, test: str, expecte
 
 def parting(kernel: Any, body: str) -> Parting | bool:
     made = kernel(body)
-    found = Divergence(made.code, made.flow, RegisterThreads(made.code))
+    found = Divergence(ReachingThreads(made.code, made.flow, RegisterThreads(made.code)))
     (guard,) = found.guards
     return found.parting(guard)
 
@@ -152,7 +153,7 @@ def test_the_region_of_a_branch_ends_where_its_sides_join(kernel: Any) -> None:
         f"{TID}setp.eq.u32 %p1, %r1, 0;\n@%p1 bra ELSE;\nadd.u32 %r2, %r2, 1;\nbra END;\n"
         "ELSE: add.u32 %r2, %r2, 2;\nEND: ret;"
     )  # blocks: 0 the test, 1 then, 2 else, 3 the end
-    assert Divergence(made.code, made.flow, RegisterThreads(made.code)).region(2) == {1, 2}
+    assert Divergence(ReachingThreads(made.code, made.flow, RegisterThreads(made.code))).region(2) == {1, 2}
 
 
 FENCE = "wgmma.fence.sync.aligned;"
@@ -179,8 +180,8 @@ FENCE = "wgmma.fence.sync.aligned;"
 def test_findings(kernel: Any, body: str, rules: list[str]) -> None:
     made = kernel(body)
     held_here = [i for i, s in enumerate(made.code.function.statements) if ".aligned" in s.opcode]
-    threads = RegisterThreads(made.code)
-    found = divergence_findings(made.module, made.code, made.flow, threads, held_here)
+    reaching = ReachingThreads(made.code, made.flow, RegisterThreads(made.code))
+    found = divergence_findings(made.module, reaching, held_here)
     assert [finding.rule for finding in found] == rules
 
 

@@ -149,3 +149,49 @@ ret;
 def test_a_lane_that_gives_up_waiting_ends_the_whole_kernel(gives_up: str, rules: list[str]) -> None:
     found = check_text(WAITED.format(gives_up=gives_up), "k.ptx").findings
     assert [one.rule for one in found if one.rule.startswith("aligned") and one.tier != "info"] == rules
+
+
+# Warps 4 and 5 of 192 threads have roles of their own; the first four multiply.
+ALONE = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u32 n)
+.maxntid 192, 1, 1
+{{
+.reg .pred %p<8>;
+.reg .b32 %r<8>;
+mov.u32 %r2, %tid.x;
+shr.u32 %r3, %r2, 5;
+setp.eq.s32 %p1, %r3, {first};
+@%p1 bra COPY;
+{second}
+@%p2 bra STORE;
+wgmma.fence.sync.aligned;
+bra END;
+COPY:
+bar.arrive 1, 64;
+bra END;
+STORE:
+bar.sync 1, 64;
+END:
+ret;
+}}
+"""
+ROLE = "setp.eq.s32 %p2, %r3, {};"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        pytest.param(4, ROLE.format(5), [], id="the other one has gone"),
+        pytest.param(5, ROLE.format(4), [], id="the roles in turn"),
+        pytest.param(4, "setp.gt.s32 %p2, %r3, 4;", [], id="compared otherwise"),
+        pytest.param(4, "setp.eq.s32 %p3, %r3, 5;\nnot.pred %p2, %p3;\nnot.pred %p2, %p2;", [], id="negated"),
+        pytest.param(4, ROLE.format(3), ["aligned-divergent"], id="a warp of the four"),
+        pytest.param(6, ROLE.format(5), ["aligned-divergent"], id="warp 4 comes, too"),
+        pytest.param(3, ROLE.format(5), ["aligned-divergent"], id="the first role is one of the four"),
+    ],
+)
+def test_a_branch_parts_only_threads_that_come_to_it(first: int, second: str, verdict: list[str]) -> None:
+    found = check_text(ALONE.format(first=first, second=second), "k.ptx").findings
+    assert [one.rule for one in found if one.tier == "error" and "aligned" in one.rule] == verdict
