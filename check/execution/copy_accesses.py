@@ -239,31 +239,50 @@ class CopyActs(GenericActs):
     ) -> None:
         """A copy of known bytes between blocks: read here, and written there by the same address."""
         statement, registers = step.statement, group.registers
-        starts = [
-            self._place(group, one, statement.scope, thread) for one in (statement.source, statement.address)
-        ]
-        if landing.size is None or None in starts or registers.is_remote(statement.source, statement.scope):
+        if registers.is_remote(statement.source, statement.scope):
             return
-        warp, flags = thread // WARP, (1 << landing.size) - 1
-        guessed = group.doubtful or step.guard in registers.assumed
-        for does, start, address in zip(
-            ("drain", "fill"), starts, (statement.source, statement.address), strict=True
-        ):
-            assert start is not None and address is not None
-            placed = registers.steps.source(address.base or "", statement.scope) in registers.assumed
-            doubtful = guessed or placed
-            region = ByteRegion("shared", start, start + landing.size)
-            act, lanes = self.warps[warp].clock.seen[warp], lanes_of((thread,))
-            write = TimedWrite(step.position, does, region, doubtful, warp, act, lanes, landing=landing)
-            write.peer = remote == (does == "drain")
-            access = GenericAccess(step.position, does, accessed(start, flags), doubtful, placed)
-            made = _Copy(access, warp, write, True, True)
-            if does == "drain":
-                self._hold(warp, access)
-                self._hold_unfenced(warp, access, "unfenced-store")
-            else:
-                self._hold_there(warp, access, "reduce" in statement.operation.words)
-            self._put(made)
+        read = self._sent(group, step, thread, landing, "drain", statement.source)
+        written = self._sent(group, step, thread, landing, "fill", statement.address)
+        if read is not None and written is not None:
+            read.write.peer, written.write.peer = remote, not remote
+            read.shared = written.shared = True
+            self._put_source(read)
+            self._hold_there(written.warp, written.access, "reduce" in statement.operation.words)
+            self._put(written)
+
+    def _read_source(self, group: ThreadGroup, step: WalkStep, thread: int, landing: Landing) -> None:
+        read = self._sent(group, step, thread, landing, "drain", step.statement.source)
+        if read is not None:
+            self._put_source(read)
+
+    def _sent(
+        self,
+        group: ThreadGroup,
+        step: WalkStep,
+        thread: int,
+        landing: Landing,
+        does: str,
+        address: Address | None,
+    ) -> _Copy | None:
+        """What a copy of known bytes between blocks does at one of its two addresses."""
+        start = self._place(group, address, step.statement.scope, thread)
+        if landing.size is None or start is None or address is None:
+            return None
+        registers, warp = group.registers, thread // WARP
+        placed = registers.steps.source(address.base or "", step.statement.scope) in registers.assumed
+        doubtful = group.doubtful or step.guard in registers.assumed or placed
+        region = ByteRegion("shared", start, start + landing.size)
+        act, lanes = self.warps[warp].clock.seen[warp], lanes_of((thread,))
+        write = TimedWrite(step.position, does, region, doubtful, warp, act, lanes, landing=landing)
+        bytes_ = accessed(start, (1 << landing.size) - 1)
+        access = GenericAccess(step.position, does, bytes_, doubtful, placed)
+        return _Copy(access, warp, write, True)
+
+    def _put_source(self, read: _Copy) -> None:
+        """Hold what a copy between blocks reads against what stands there, and remember it."""
+        self._hold(read.warp, read.access)
+        self._hold_unfenced(read.warp, read.access, "unfenced-store")
+        self._put(read)
 
     @staticmethod
     def _place(group: ThreadGroup, address: Address | None, scope: int, thread: int) -> int | None:

@@ -101,6 +101,7 @@ class GenericFindings:
         self.followed = False
         self._sent: list[Sent] = []
         self._within: dict[_Key, GenericRace] = {}
+        self._executed: frozenset[int] = frozenset()
         self.met_at = self.plan.meetings.decisive
         self._races = self._found() if self.met_at is None else {}
         self._of_one_warp = self._settled_by_groups()
@@ -166,6 +167,7 @@ class GenericFindings:
                 asked = _raced(self.walked.data_plan, shape).races
                 found.races.update((key, race) for key, race in asked.items() if race.what == CLASH)
             self.met_at = found.met_at
+            self._executed |= found.executed
             if self.plan.function.threads is not None:
                 self.followed, self._sent = found.followed, found.sent
             kept, within = (found.races, found.within) if races is None else (races, self._within)
@@ -178,7 +180,9 @@ class GenericFindings:
         return {**self._between_blocks(), **(races or {})}
 
     def _between_blocks(self) -> dict[_Key, GenericRace]:
-        """The races between blocks of a cluster that can be executed together."""
+        """The races between blocks of a cluster that can be executed together, and those within one where
+        the cluster's first block does not come.
+        """
         shape = self.plan.function.threads
         if shape is None or not self.plan.mapped or self.plan.meetings or not self.walked.are_together:
             return {}
@@ -188,7 +192,11 @@ class GenericFindings:
         self._sent += () if self._sent else found.sent
         each = size_of(shape) // WARP
         races = {key: race._replace(doubtful=True, each=each) for key, race in found.races.items()}
-        return {key: race for key, race in races.items() if race.is_between_blocks}
+        return {
+            key: race
+            for key, race in races.items()
+            if race.is_between_blocks or not self._blocks_of(race) <= self._executed
+        }
 
 
 def _blocks(plan: WalkPlan) -> Iterable[tuple[int, int, int]]:

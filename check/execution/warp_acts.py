@@ -247,6 +247,8 @@ class WarpActs(BarrierActs):
                         elsewhere=multicast,
                     )
                 )
+            if landing is not None and self.blocks > 1 and sends_shared(step.statement):
+                self._read_source(group, step, thread, landing)
 
     def _target(self, group: ThreadGroup, step: WalkStep, thread: int) -> Iterable[ByteRegion]:
         """Where a thread's bulk copy writes, so far as that is known."""
@@ -290,6 +292,9 @@ class WarpActs(BarrierActs):
         """The bytes of a copy between blocks: what products read of them is not judged. `remote`: the
         mbarrier is that of the other block.
         """
+
+    def _read_source(self, group: ThreadGroup, step: WalkStep, thread: int, landing: Landing) -> None:
+        """What a copy between blocks that are executed together reads: products do not write it."""
 
     @staticmethod
     def _box(group: ThreadGroup, step: WalkStep) -> tuple[tuple[str, int], tuple[str, ...]] | None:

@@ -31,7 +31,7 @@ def clusters_together(steps: WalkSteps) -> bool:
     no copy goes to all however many these are.
     """
     function = steps.function
-    threads = size_of(function.threads or (0,)) if function.exact else 0
+    threads = size_of(function.threads or (0,))
     blocks = prod(function.cluster or (1,))
     if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= _MOST_THREADS):
         return False

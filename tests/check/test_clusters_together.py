@@ -139,6 +139,94 @@ def test_a_leader_fills_the_blocks_of_a_cluster(old: str, new: str, rules: set[s
     assert all(tier == LIKELY for tier, _ in found)
 
 
+@pytest.mark.parametrize("size", [".reqntid", ".maxntid"])
+@pytest.mark.parametrize(
+    ("text", "sync", "rules"),
+    [
+        (ROLES, MEET, set()),
+        (ROLES, "bar.sync 0;", {"shared-unsynchronised"}),
+    ],
+    ids=["right", "the block's barrier"],
+)
+def test_a_block_has_as_many_threads_as_it_may_have(size: str, text: str, sync: str, rules: set[str]) -> None:
+    found = loud(text.replace(".reqntid", size).replace("SYNC", sync))
+    assert {rule for _, rule in found if rule != "cluster-ended"} == rules
+
+
+# Block 1 copies what its threads have stored into the memory of block 0, which waits for the bytes. It stores
+# there again once it knows that block 0 has got them. The first block of the cluster never comes to that.
+SENDER = f"""
+.version 8.4
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+.maxntid 128, 1, 1
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+{{{{
+.reg .pred p, z; .reg .b32 t, a, b, d, m, ra, rm, rank, v; .reg .b64 q;
+.shared .align 128 .b8 box[512]; .shared .align 128 .b8 sum[512]; .shared .align 8 .b64 mb;
+mov.u32 t,%tid.x; mov.u32 m,mb; mov.u32 b,box; mov.u32 d,sum; mov.u32 rank,%cluster_ctarank;
+mad.lo.u32 a,t,4,b;
+setp.eq.u32 z,t,0;
+@z mbarrier.init.shared::cta.b64 [m],1;
+@z fence.mbarrier_init.release.cluster;
+@z mbarrier.arrive.expect_tx.shared::cta.b64 _,[m],512;
+{MEET}
+setp.eq.u32 p,rank,0; @p bra GET;
+ld.param.u64 q,[in]; mad.wide.u32 q,t,4,q; ld.global.u32 v,[q];
+st.shared.u32 [a],v;
+{{fence}}
+{{met}}
+@!z bra AGAIN;
+mapa.shared::cluster.u32 ra,d,0; mapa.shared::cluster.u32 rm,m,0;
+cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [ra],[b],512,[rm];
+bra AGAIN;
+GET: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p,[m],0; @!p bra GET;
+mad.lo.u32 d,t,4,d; ld.shared.u32 v,[d];
+ld.param.u64 q,[out]; mad.wide.u32 q,t,4,q; st.global.u32 [q],v;
+AGAIN:
+{{first}}
+setp.eq.u32 p,rank,0; @p bra END;
+st.shared.u32 [a],t;
+END:
+{{last}}
+ret;
+}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fence", "met", "first", "last", "rules"),
+    [
+        pytest.param("fence.proxy.async.shared::cta;", "bar.sync 0;", MEET, MEET, set(), id="right"),
+        pytest.param("", "bar.sync 0;", MEET, MEET, {"bulk-store-fence"}, id="no fence"),
+        pytest.param(
+            "fence.proxy.async.shared::cta;",
+            "",
+            MEET,
+            MEET,
+            {"shared-unsynchronised"},
+            id="the stores of other warps",
+        ),
+        pytest.param(
+            "fence.proxy.async.shared::cta;",
+            "bar.sync 0;",
+            "",
+            MEET,
+            {"bulk-store-pending"},
+            id="it stores where the copy reads",
+        ),
+    ],
+)
+def test_what_another_block_than_the_first_copies(
+    fence: str, met: str, first: str, last: str, rules: set[str]
+) -> None:
+    found = loud(SENDER.format(fence=fence, met=met, first=first, last=last))
+    assert {rule for _, rule in found} == rules
+    assert all(tier == LIKELY for tier, _ in found)
+
+
 def test_accesses_of_two_blocks_are_told_apart() -> None:
     """The finding says which warp of which block accesses which bytes of which variable."""
     (found,) = (
