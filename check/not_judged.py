@@ -29,7 +29,7 @@ _UNSIZED = (
     "executed together: whether the phases of these barriers order them was not judged"
 )
 _UNNAMED = (
-    "the address or number of the barrier here, or how many arrive at it, {}, so the threads were not "
+    "the address, number or phase of the barrier here, or how many arrive at it, {}, so the threads were not "
     "executed together: whether the phases of these barriers order them was not judged"
 )
 _LOST = (

@@ -93,7 +93,7 @@ class BarrierActs:
         self.tries: Set[int] = frozenset()  # waits that fail where a phase is incomplete
         self.failed = False  # the last try has failed
         self.invalid: set[int] = set()  # mbarriers that were invalidated, and not initialised again
-        self.uncounted: set[int] = set()  # mbarriers with an unknown count
+        self.uncounted: dict[int, int] = {}  # by mbarrier with an unknown count: what initialises it
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
         self.unknown_there: dict[tuple[int, int], Unpublished] = {}  # the same in other blocks of the cluster
         # The statements that use an mbarrier, and those that end it in a warp that does not know of that.
@@ -193,13 +193,13 @@ class BarrierActs:
         self.invalid.discard(address)
         self._use_ends(step, address, threads)
         position = step.statement.operation.action.count
-        count = number_at(self._operand(group, step.statement, position, 0), threads[0])
+        count = number_at(self._count(group, step.statement, position, 0), threads[0])
         number = threads[0] // WARP
         if count is None or not 1 <= count <= _MOST_ARRIVALS:
             if count is not None:
                 wrong = WrongCount(step.position, count, group.doubtful)
                 self.wrong_counts.setdefault(step.position, wrong)
-            self.uncounted.add(address)
+            self.uncounted[address] = step.position
             return
         warp = self.warps[number]
         before = self.mbarriers.get(address)
@@ -291,7 +291,7 @@ class BarrierActs:
         barrier.changed_at.add(step.position)
         ranks = group.registers.ranks(statement.barrier, statement.scope)
         self.ranks.setdefault(step.position, set()).update(ranks)
-        counts = self._operand(group, statement, action.count, 1)
+        counts = self._count(group, statement, action.count, 1)
         bytes_ = self._operand(group, statement, action.size, 0)
         assumed = self._operand(group, statement, action.size, 0, True)
         for number, some in by_warp(threads).items():
@@ -391,6 +391,22 @@ class BarrierActs:
             return None  # a parameter says how many
         return group.registers.value(statement.operands[position], statement.scope)
 
+    def _count(
+        self, group: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
+    ) -> Numbers:
+        """How many arrive. An assumed number may choose one of two that are known, which makes the group
+        doubtful; but no count is taken to be an assumed number.
+        """
+        found = self._operand(group, statement, position, otherwise)
+        if found is None and position is not None:
+            steps, assumed = group.registers.steps, group.registers.assumed
+            source = steps.source(statement.operands[position], statement.scope)
+            choices = steps.choices(source)
+            if choices and assumed.isdisjoint(choices):
+                group.doubtful = True
+                return self._operand(group, statement, position, otherwise, True)
+        return found
+
     def _copies_arrive(
         self, warp: ExecutedWarp, number: int, barrier: Mbarrier, step: WalkStep, threads: int
     ) -> None:
@@ -416,7 +432,7 @@ class BarrierActs:
         for address, some in self._barriers(group, step, threads):
             barrier = yield from self._mbarrier(group, step, address, some)
             if barrier is None:
-                raise LostError
+                raise LostError(self.uncounted[address])
             parity = self._value(group, text, statement.scope)
             self.waiters.setdefault(address, set()).update(by_warp(some))
             for number, lanes in by_warp(some).items():
@@ -426,7 +442,7 @@ class BarrierActs:
                 else:
                     wanted = number_at(parity, lanes[0])
                     if wanted is None:
-                        raise LostError
+                        raise LostError(step.position)
                     begun = barrier.begun(warp.clock)
                     target = begun - 1 if begun % 2 != wanted % 2 else begun
                     came = _Came(group, warp.clock.seen[number], target, barrier.phase)
@@ -543,7 +559,7 @@ class BarrierActs:
         everybody = self.threads
         if statement.operation.action.barrier == "named":
             everybody //= self.blocks
-        count = number_at(self._operand(group, statement, position, everybody), threads[0])
+        count = number_at(self._count(group, statement, position, everybody), threads[0])
         if count is None:
             raise HaltedError(step.position)
         phases = {}

@@ -65,7 +65,8 @@ class Execution:
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on;
-    `lost_at`: a branch where one did, and why; `met_at`: one where threads may wait for others of the block.
+    `lost_at`: where one did, why, and whether the way it goes is not known; `met_at`: a branch where threads
+    may wait for others of the block.
     `skipped`: what some threads may do was left out, since it is not known whether they do.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
     which barrier one changes (the statement `halted_at`, and why), or after too many steps. `doubtful`: some
@@ -99,7 +100,7 @@ class Execution:
         self.paused = False
         self.halted = False
         self.halted_at: tuple[int, str] | None = None
-        self.lost_at: tuple[int, str] | None = None
+        self.lost_at: tuple[int, str, bool] | None = None
         self.met_at: int | None = None
         self.doubtful = False
         self.steps = 0
@@ -189,7 +190,8 @@ class Execution:
                 task.wait = next(task.progress)
             except StopIteration:
                 self._tasks.remove(task)
-            except LostError:
+            except LostError as lost:
+                self._lose_at(task.group, lost)
                 self.followed = self.acts.whole = False
                 self._lost.update(by_warp(task.group.threads))
                 self._tasks.remove(task)
@@ -269,7 +271,7 @@ class Execution:
                 if acts and threads is None:
                     if step.statement.does not in self.acts.skips:
                         self.asks_memory |= step.guard is not None and self.plan.is_scaled(step.guard)
-                        raise LostError
+                        raise LostError(step.position, True)
                     self.skipped = True
                 if acts and step.guard in registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
@@ -424,7 +426,19 @@ class Execution:
         why = why_not_known(group.registers, () if name is None else (name,))
         if statement.does == "switch":
             why = f"is {statement.operation.opcode}, which is not followed"
-        self.lost_at = self.lost_at or (at, why)
+        self.lost_at = self.lost_at or (at, why, True)
+
+    def _lose_at(self, group: ThreadGroup, lost: LostError) -> None:
+        """Remember the first statement that does not show what a group does next."""
+        if self.lost_at is not None or lost.statement is None:
+            return
+        statement, registers = self.plan.code[lost.statement], group.registers
+        guard = self.plan.steps.guard(statement)
+        if lost.parts and guard is not None:
+            why = why_not_known(registers, (guard,))
+        else:
+            why = why_unknown(registers, statement)
+        self.lost_at = lost.statement, why, lost.parts
 
     def _working(self, number: int, name: str | None) -> int | None:
         """The only side of a branch behind which anything is done until the function ends, where numbers in

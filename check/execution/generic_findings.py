@@ -18,6 +18,7 @@ from .access_records import GenericRace
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Sent
 from .block_sizes import usual_shapes
+from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
 from .copy_accesses import CopyActs
 from .execution import Execution
@@ -252,6 +253,10 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
                 # Where a round counts more than one, one less leaves elements over; else it is a round less.
                 fewer = _FEWER if len(endings) == 1 else _FEWER[:1]
                 sizes += (one.fewer(less) for one in endings[:1] for less in fewer)
+    chosen = ChosenWork(plan).races(
+        sizes[-1], lambda size: _races(_execute(plan, shape, size, LAST_ROUNDS + 1)), races
+    )
+    races |= {key: race._replace(doubtful=True) for key, race in chosen.items()}
     for found in _elsewhere(plan, shape, executions):
         executions.append(found)
         races = {key: race._replace(doubtful=True) for key, race in _races(found).items()} | races

@@ -22,6 +22,7 @@ from ..walks.walk_steps import RANK, RANKS
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import NAMES, Drift, Sent, Unpublished, WrongCount
 from .block_sizes import right_size
+from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
 from .deciding_numbers import deciding_sizes
 from .execution import ROUNDS, Execution
@@ -56,6 +57,11 @@ def _causes(stuck: list[Stuck]) -> list[Stuck]:
 def _waits(found: Execution) -> set[tuple[int, int]]:
     """The statements that wait for ever, with their barriers."""
     return {(one.statement, one.barrier) for one in found.stuck}
+
+
+def _key(race: PhaseRace) -> tuple[str, int, int]:
+    """What a race is, and its two statements."""
+    return race.what, race.first, race.second
 
 
 def _is_right(found: Execution) -> bool:
@@ -127,7 +133,7 @@ class PhaseFindings:
         plan = self.plan = self.walked.plan
         alone = not self._in_cluster()
         followed, ended = True, False
-        lost: list[tuple[int, str] | None] = []
+        lost: list[tuple[int, str, bool] | None] = []
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
         sizes = [AssumedSizes(_SIZE)]
         excusing: list[AssumedSizes] = []
@@ -164,11 +170,12 @@ class PhaseFindings:
                 even = found.even_endings
         if plan.tries and tried is not None and not self.stuck and all(one.is_open for one in self.races):
             self._collect(Execution(plan, threads, tried, rounds=rounds, shape=shape, tries=True), alone)
+        self._choose(threads, tried or sizes[-1], rounds, shape)
         if ended:
             self.unknown_barrier = None
         elif self.unknown_barrier is None and self._has_phases() and lost[0] is not None and all(lost):
-            at, why = lost[0]
-            self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, True)
+            at, why, parts = lost[0]
+            self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, parts)
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         if not alone and self.walked.are_together:
@@ -179,6 +186,23 @@ class PhaseFindings:
             if race.what == "unfenced":
                 self.synchronised.add(pair)
         self.synchronised -= {(race.first, race.second) for race in self.races if race.what != "unfenced"}
+
+    def _choose(
+        self, threads: int, size: AssumedSizes, rounds: int, shape: tuple[int, int, int] | None
+    ) -> None:
+        """Take over the races of work that parameters choose. They are doubtful: nobody says that a host
+        passes these numbers.
+        """
+        plan = self.walked.plan
+
+        def races_with(sizes: AssumedSizes) -> dict[tuple[str, int, int], PhaseRace]:
+            found = Execution(plan, threads, sizes, rounds=rounds, shape=shape)
+            if not found.followed or found.halted:
+                return {}
+            return {_key(race): race for race in found.acts.accesses if not _is_unseen(found, race)}
+
+        chosen = ChosenWork(plan).races(size, races_with, {_key(race) for race in self.races})
+        self.races += [replace(race, doubtful=True) for race in chosen.values()]
 
     def _execute_cluster(self, each: int) -> None:
         """Execute all blocks of a cluster together, of so many threads each."""
@@ -200,10 +224,10 @@ class PhaseFindings:
 
     def _collect_cluster(self, found: Execution) -> None:
         """Take over what only the blocks together show."""
-        known = {(race.what, race.first, race.second) for race in self.races}
+        known = {_key(race) for race in self.races}
         steps = found.plan.steps
         for race in found.acts.accesses:
-            if (race.what, race.first, race.second) not in known and not _is_unseen(found, race):
+            if _key(race) not in known and not _is_unseen(found, race):
                 written, read = (steps.moved(region, 0) for region in (race.written, race.read))
                 self.races.append(replace(race, doubtful=True, written=written, read=read))
         for pair, one in found.acts.unpublished.items():

@@ -1,4 +1,4 @@
-"""Why nobody knows which barrier a statement uses, how many arrivals it counts, or where threads go."""
+"""Why nobody knows which barrier or phase a statement names, how many arrive, or where threads go."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ _TOGETHER = frozenset(("lane", "agreed"))  # results that some threads' numbers 
 
 
 def why_unknown(registers: Registers, statement: DecodedStatement) -> str:
-    """Where a barrier's address or name comes from, or its count, at a statement that cannot be followed."""
+    """Where a barrier's address or name comes from, its phase or its count, at a statement that cannot be
+    followed.
+    """
     steps, scope = registers.steps, statement.scope
-    texts = [statement.barrier_name, None if statement.barrier is None else statement.barrier.base]
+    base = None if statement.barrier is None else statement.barrier.base
+    texts = [statement.barrier_name, base, statement.phase]
     if statement.count_at is not None:
         texts.append(statement.operands[statement.count_at])
     return why_not_known(registers, [steps.source(text, scope) for text in texts if text])

@@ -32,7 +32,14 @@ class GroupWait:
 
 
 class LostError(Exception):
-    """The PTX does not show what a group does next."""
+    """The PTX does not show what a group does next. `statement`: what is unknown stands there, if it stands
+    in a statement: its guard (`parts`), or else its barrier's phase, or how many arrive at it.
+    """
+
+    def __init__(self, statement: int | None = None, parts: bool = False) -> None:
+        self.statement = statement
+        self.parts = parts
+        super().__init__(statement)
 
 
 class HaltedError(Exception):

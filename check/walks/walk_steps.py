@@ -47,6 +47,7 @@ _FOUND = {"shuffle": "lane", "map-address": "same", "vote": "agreed"}  # the sam
 _AGREED = frozenset(f"vote.{how}.pred" for how in ("all", "any", "sync.all", "sync.any")) | frozenset(
     f"redux.sync.{how}" for how in ("and.b32", "or.b32", "min.u32", "min.s32", "max.u32", "max.s32")
 )
+_CHOOSES = {"selp": 2, "mov": 1}  # what holds one of so many sources
 _MOVED = 8  # moves of one address that are followed
 _HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
 _GRID = {
@@ -335,6 +336,14 @@ class WalkSteps:
                 waiting += (source for source in step.sources if isinstance(source, str))
         made = self._conjuncts[predicate, word] = frozenset(found)
         return made
+
+    def choices(self, source: int | str) -> tuple[int | str, ...]:
+        """The sources of which a register holds one, by predicates; nothing if it was made otherwise."""
+        made = self.code.definitions.get(source, ()) if isinstance(source, str) else ()
+        steps = [self.step(index) for index in made]
+        if not all(step.words[0] in _CHOOSES and step.result == "computed" for step in steps):
+            return ()
+        return tuple(one for step in steps for one in step.sources[: _CHOOSES[step.words[0]]])
 
     def origin(self, text: str, scope: int) -> str | None:
         """The parameter or variable whose address an operand holds, if it was only moved there."""
