@@ -15,6 +15,9 @@ from ...spec.errors import Question
 __all__ = ["without_comments"]
 
 _PARTS = re.compile(r'"[^"]*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
+# Text of another language, up to a line that says no more than that it ends (cuTile's compiler writes it).
+_SOURCE = r"\.source_begin[ \t]*\n.*?(?:(?<=\n)[ \t]*\.source_end[ \t]*(?=\n|\Z)|\Z)|"
+_PARTS_AND_SOURCES = re.compile(_SOURCE + _PARTS.pattern, re.S)
 # What may stand behind a string; else its end is the beginning of another one, and its own quote is missing.
 _BEHIND_STRING = re.compile(r"[ \t\r]*(?:[,;\n]|//|/\*|\Z)")
 _NOT_LINE_END = re.compile(r"[^\n]")
@@ -24,8 +27,8 @@ Refuse = Callable[[int, str], Question]
 
 
 def without_comments(text: str, refuse: Refuse) -> str:
-    """The text, with spaces for comments and for what stands in quotes, so that offsets stay; raises what
-    `refuse` makes of a fault.
+    """The text, with spaces for comments, for what stands in quotes and for source text of another language,
+    so that offsets stay; raises what `refuse` makes of a fault.
 
     Bytes that are not UTF-8 are surrogates in `text` (errors="surrogateescape").
     """
@@ -35,7 +38,8 @@ def without_comments(text: str, refuse: Refuse) -> str:
     if nul >= 0:
         raise refuse(nul, "this is not PTX: it holds a NUL byte, as binary files do")
     if "/" in text or '"' in text:
-        text = _PARTS.sub(lambda found: _blank(found, refuse), text)
+        parts = _PARTS_AND_SOURCES if ".source_begin" in text else _PARTS
+        text = parts.sub(lambda found: _blank(found, refuse), text)
     if not text.isascii():
         found = _NOT_ASCII.search(text)
         if found:
@@ -53,6 +57,10 @@ def _blank(found: re.Match[str], refuse: Refuse) -> str:
         ):
             raise refuse(found.start(), "the string is not closed; a '\"' is missing")
         return f'"{_spaces(part[1:-1])}"' if part.isascii() else part
+    if part[0] == ".":
+        if not part.rstrip(" \t").endswith(".source_end"):
+            raise refuse(found.start(), "the source text is not closed; a line .source_end is missing")
+        return _spaces(part) if part.isascii() else part
     if part[1] == "*" and (len(part) < 4 or not part.endswith("*/")):
         raise refuse(found.start(), "the comment is not closed; a '*/' is missing")
     return _spaces(part)

@@ -61,12 +61,16 @@ _LINES = {
         r"\.loc(?:\s+\d+){3}(?:\s*,\s*function_name\s+[%$\w]+(?:\s*\+\s*\d+)?)?"
         r"(?:\s*,\s*inlined_at(?:\s+\d+){3})?"
     ),
+    ".loc_intermediate": re.compile(r"\.loc_intermediate(?:\s+\d+){3}"),
 }
 _OF_BOTH = (".const", ".global", ".local", ".param", ".pragma", ".reg", ".shared", ".sreg", ".tex")
 _OF_MODULES = frozenset((*_OF_BOTH, ".alias", ".attribute", ".samplerref", ".surfref", ".texref"))
-_OF_BODIES = frozenset((*_OF_BOTH, ".branchtargets", ".callprototype", ".calltargets"))
+_OF_BODIES = frozenset((*_OF_BOTH, ".branchtargets", ".callprototype", ".calltargets", ".loc_intermediate"))
 _TWO_DIRECTIVES = re.compile(r'[\w$\]>"]\s*\n\s*[.@%$A-Za-z_]')
 _VECTORS = frozenset(("v2", "v4"))
+# Sources of the language that PTX was compiled from, each a block of its own.
+_SOURCES = re.compile(r"\.nv_intermediate_source_section\s*\{(?:[^{}]|\{[^{}]*\})*\}")
+_SINCE = dict.fromkeys((".loc_intermediate", ".nv_intermediate_source_section"), "9.4")
 _TABLES = frozenset((".branchtargets", ".calltargets"))  # names stand behind them, on further lines, too
 
 
@@ -150,7 +154,7 @@ class _Reader:
         if word in _HEADS:
             self._head(word)
             return
-        if word in _LINES:
+        if word in _LINES and word not in _OF_BODIES:
             self.position = self._line(word, start)
             return
         if word in (".entry", ".func"):
@@ -161,6 +165,11 @@ class _Reader:
             if closing < 0:
                 raise self.refuse(start, "the section is not closed; a '}' is missing")
             self.position = closing + 1
+            return
+        found = _SOURCES.match(self.text, start)
+        if found:
+            self._needed_version(word, start)
+            self.position = found.end()
             return
         found = _VARIABLE.match(self.text, start)
         if found:
@@ -189,8 +198,15 @@ class _Reader:
         module.heads[word] = start
         self.position = found.end()
 
+    def _needed_version(self, word: str, start: int) -> None:
+        """A fault when the file's version of PTX does not know the directive yet."""
+        since = _SINCE.get(word)
+        if since is not None and _numbers(self.module.version) < _numbers(since):
+            self.fault(start, f"{word} needs .version {since} or later")
+
     def _line(self, word: str, start: int) -> int:
         """.loc or .file; returns the position behind it. What is of another form ends with its line."""
+        self._needed_version(word, start)
         found = _LINES[word].match(self.text, start)
         if found is None:
             found = _TO_LINE_END.match(self.text, start)
@@ -344,6 +360,10 @@ class _Reader:
             if variable:
                 self._variable(variable, function.scopes[scope].variables)
         return _SPACE.match(text, ended.end()).end()  # type: ignore[union-attr]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _declared_names(text: str | None) -> tuple[str, ...]:

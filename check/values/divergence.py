@@ -67,8 +67,8 @@ class Divergence:
         if first is not None:
             group = range(first, min(first + WARPGROUP, len(values)))
             warps = sorted({thread // WARP for thread in group if values[thread] and thread in among})
-            which = ", ".join(map(str, warps))
-            shown = f"{name} holds in warps {which} of the warpgroup alone"
+            word = "warps" if len(warps) > 1 else "warp"
+            shown = f"{name} holds in {word} {', '.join(map(str, warps))} of the warpgroup alone"
             return Parting(index, False, known.assumed, shown)
         return False
 

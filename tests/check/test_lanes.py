@@ -114,7 +114,7 @@ def test_a_block_of_unknown_shape_is_assumed_to_lie_along_x(kernel: Any) -> None
             True,
             "%p1 holds in 16 threads of threads 0..31",
         ),
-        (f"{TID}setp.lt.u32 %p1, %r1, 32;", False, "%p1 holds in warps 0 of the warpgroup alone"),
+        (f"{TID}setp.lt.u32 %p1, %r1, 32;", False, "%p1 holds in warp 0 of the warpgroup alone"),
         (
             f"{TID}shr.u32 %r2, %r1, 5;\nsetp.ge.u32 %p1, %r2, 6;",
             False,

@@ -13,6 +13,21 @@ KERNEL = (
     ".visible .entry k()\n{\n.reg .f32 %f<4>;\nadd.f32 %f1, %f2, %f3;\nwgmma.fence.sync.aligned;\nret;\n}\n"
 )
 TEXT = HEAD + KERNEL
+# What the compiler of cuTile writes: its own language, line by line, and where each statement came from.
+NEWER = TEXT.replace("8.0", "9.4")
+SOURCES = """\
+.nv_intermediate_source_section {
+  .code_block {
+    .ir_name: "tile ir"
+    .sourceFileName: 1
+    .source_begin
+entry @k(%a: tile<i32>) { // } not a comment
+  "a /* } .source_end
+x.source_end
+ \t.source_end
+  }
+}
+"""
 
 
 def error(text: str) -> str:
@@ -50,6 +65,11 @@ def test_the_text_that_the_cases_spoil_is_right() -> None:
         ("\udcff\udcfe.\0v\0", "k.ptx:1:1: this is not PTX: it looks like UTF-16"),
         (TEXT.replace("k()", "\udce9()"), "k.ptx:4:17: the byte 0xe9 stands outside a comment"),
         (TEXT.replace("k()", "é()"), "k.ptx:4:17: U+00E9 stands outside a comment"),
+        (
+            NEWER + SOURCES.replace("\t.source_end", ".source_end }"),
+            "k.ptx:15:5: the source text is not closed; a line .source_end",
+        ),
+        (NEWER + SOURCES.replace("%a", "%\xe9"), "k.ptx:16:11: U+00E9 stands outside a comment"),
         (TEXT[:-3], "is not closed; a '}' is missing"),
         (f"{TEXT}.entry k", ".entry has neither a body nor a ';'"),
         (TEXT + TEXT, "k.ptx:11:1: a second .version in one file"),
@@ -85,6 +105,9 @@ def test_a_file_that_cannot_be_read_is_refused_at_its_place(text: str, message: 
             "7:1: a ';' is missing behind '.shared .b8 x[4]'",
         ),
         (TEXT.replace("add", ".loc one wgmma.fence.sync.aligned; add"), "7:1: '.loc one"),
+        (TEXT + SOURCES, "11:1: .nv_intermediate_source_section needs .version 9.4 or later"),
+        (TEXT.replace("ret;", ".loc_intermediate 1 2 3 ret;"), "9:1: .loc_intermediate needs .version 9.4"),
+        (f"{NEWER}.loc_intermediate 1 2 3;", "11:1: .loc_intermediate is not a directive of a module"),
         (TEXT.replace("ret;", "ret;\n}"), "11:1: '}' is not a directive of a module"),
     ],
 )
@@ -105,6 +128,10 @@ def test_text_that_is_not_read_is_a_fault_at_its_place(text: str, fault: str) ->
         f'{HEAD}.file 1 "a\nb.cu"\n{KERNEL}',
         TEXT.replace("ret;", '.pragma "a\n; wgmma.fense; }\n" , "b;";ret;'),
         TEXT.replace("ret;", '.pragma "a; wgmma.fense; }" ;ret;'),
+        NEWER + SOURCES,
+        NEWER + SOURCES.replace(" \t.source_end", ".source_end \t"),
+        f"{NEWER}.nv_intermediate_source_section {{\n}}\n",
+        NEWER.replace("ret;", ".loc 1 2 3\n.loc_intermediate 1 2\n3 ret;"),
     ],
 )
 def test_what_ptxas_reads_is_read(text: str) -> None:
