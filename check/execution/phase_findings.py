@@ -265,7 +265,7 @@ class PhaseFindings:
             if one.kind != "init" or self._initialises or self._is_own(one.barrier)
         ]
         if not alone:  # it is taken that other blocks send what this one sends
-            several = self._reaches_all() or len(found.ranks - {None}) > 1
+            several = self._reaches_all(found.ranks)
             each = not several and bool(stuck) and self._reach_each_other(found, found.sizes)
             known = found.acts.receives and found.is_alike and not found.acts.shares
             stuck = [
@@ -379,12 +379,16 @@ class PhaseFindings:
             if operation.does not in followed or operation.tells_several
         )
 
-    def _reaches_all(self) -> bool:
-        """Whether the block sends to several blocks of the cluster, and not to a leader only."""
+    def _reaches_all(self, reached: Set[int | None]) -> bool:
+        """Whether the block sends to several blocks of the cluster, and not to a leader only. `reached`: the
+        ranks of those that it did send to. Where these are known, registers that differ between threads say
+        no more: a single thread may be the one that sends.
+        """
         maps = [self.code[index] for index in self.code.doing("map-address")]
         ranks = {number_of(statement.operands[-1]) for statement in maps} - {None}
         named = {name for one in maps for name in self.code.unique(one.operands[-1:], one.scope)}
-        return len(ranks) > 1 or not named.isdisjoint(self.walked.plan.differing)
+        differ = not named.isdisjoint(self.walked.plan.differing) and (not reached or None in reached)
+        return max(len(ranks), len(reached - {None})) > 1 or differ
 
     def _reach_each_other(self, found: Execution, size: AssumedSizes) -> bool:
         """Whether the blocks of a cluster of known size each reach another one, by their own ranks, and all

@@ -281,3 +281,31 @@ def test_one_statement_arrives_in_each_block() -> None:
         + LEADER[end + len("COPIES") :]
     )
     assert not [one for one in check_text(text, "k.ptx").findings if one.tier != "info"]
+
+
+# What Pallas makes of a barrier that a leader tracks: the rank is a number that differs between threads, and
+# but one of them arrives.
+TRACKED = f"""
+shr.u32 %r50,%r1,3; and.b32 %r51,%r1,7; or.b32 %r52,%r50,%r51; setp.eq.u32 %p6,%r52,0;
+@%p6 mapa.shared::cluster.u32 %r54,%r30,%r50;
+@%p6 {ARRIVE}
+setp.ne.u32 %p7,%r5,0; @%p7 bra DONE;
+{wait(1, "r30", "r20")}
+"""
+SEVERAL = TRACKED.replace("setp.eq.u32 %p6,%r52,0", "setp.lt.u32 %p6,%r1,16")
+
+
+@pytest.mark.parametrize(
+    ("body", "count", "rules"),
+    [
+        (TRACKED, 2, set()),
+        (TRACKED, 3, {("likely", "barrier-stuck")}),
+        (SEVERAL, 16, set()),
+        (SEVERAL, 17, {("likely", "barrier-stuck")}),
+    ],
+    ids=["one thread of each block", "one more is counted", "eight threads to each", "and one more"],
+)
+@pytest.mark.parametrize("threads", [".reqntid", ".maxntid"])
+def test_threads_tell_the_leader(threads: str, body: str, count: int, rules: set[tuple[str, str]]) -> None:
+    text = kernel(body, (count,)).replace(".reqntid", threads)
+    assert found(text) == (rules if threads == ".reqntid" or body == SEVERAL else set())
