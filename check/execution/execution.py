@@ -43,6 +43,7 @@ _OUTER_ROUNDS = 8  # rounds of a loop around such a loop: more than LAST_ROUNDS
 _TILES = 3  # rounds of one over tiles, where its block comes to a second tile by other numbers
 _IDLE_ROUNDS = 1 << 8  # rounds of another loop
 _MOST_STEPS = 40_000  # statements of all groups
+_MOST_COUNTED = 1 << 16  # added at once to a counter; a greater number subtracts, or packs several
 _MOST_GROUPS = 48
 _LEAVES = frozenset(("leave", "abort"))
 _ORDERS = frozenset(("await", "meet", "wait", "copy-wait", "proxy-fence", "memory-fence"))
@@ -110,6 +111,7 @@ class Execution:
         self.asks_memory = False
         self._recalled = frozenset[int]() if sizes.memory is None else plan.real_loads
         self._guessed = False  # whether threads end was not known
+        self._counted = 0  # what counters in global memory have come to
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = Counter[int]()  # threads, by the rank of their block
@@ -296,6 +298,8 @@ class Execution:
                 if makes and self.words is not None and step.rereads and threads is not None:
                     values, assumed = self.words.load(registers, step, threads)
                     registers.receive(step, values, guard, assumed)
+                elif makes and step.counts and threads:
+                    self._count_up(group, step, guard, threads)
                 elif makes and step.position in self._recalled:
                     self._recall(registers, step, guard)
                 elif makes:
@@ -311,6 +315,19 @@ class Execution:
         """Load floating-point numbers from global memory, which are all one assumed number."""
         word = real_number(self.sizes.memory or 0, step.bits)
         registers.receive(step, [word] * len(step.written), guard, True)
+
+    def _count_up(self, group: ThreadGroup, step: WalkStep, guard: Numbers, threads: tuple[int, ...]) -> None:
+        """Add to a counter in global memory. It is assumed that it begins with 0, and that no other block
+        takes a number.
+        """
+        registers = group.registers
+        group.doubtful = True
+        stride = registers.number(step.statement.operands[-1], step.statement.scope) or 0
+        row: list[int | None] = [None] * len(registers.threads)
+        for thread in threads if 0 < stride < _MOST_COUNTED else ():
+            row[thread] = self._counted
+            self._counted += stride
+        registers.receive(step, [registers.math.joined(row)], guard, True)
 
     def _end(self, group: ThreadGroup) -> None:
         self._ended.update(self.plan.steps.rank_of(thread, self.acts.threads) for thread in group.threads)

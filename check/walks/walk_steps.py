@@ -70,7 +70,8 @@ class WalkStep:
     register that gets what is computed, if no other is written.
     `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
     sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
-    memory. `held` takes the sources out of what registers hold.
+    memory. `counts`: it is what an atomic addition to a whole number in global memory found there. `held`
+    takes the sources out of what registers hold.
     """
 
     position: int
@@ -90,6 +91,7 @@ class WalkStep:
     assumes: bool
     maps: bool
     rereads: bool
+    counts: bool
     held: Callable[[Mapping[int | str, Numbers]], Any]
 
     def computed(self, values: Sequence[int | None]) -> int | None:
@@ -123,11 +125,14 @@ class _MadeFrom(dict[str, tuple[str, ...]]):
 
 
 class WalkSteps:
-    """The steps of one function, and the addresses of its variables."""
+    """The steps of one function, and the addresses of its variables. `shape`: that of a cluster, in blocks;
+    None if it is not known.
+    """
 
     def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
         self.code = code
         self.function = code.function
+        self.shape = code.function.cluster
         self.flow = flow
         self.loops = Loops(flow)
         self.bases: dict[str, int] = {}
@@ -152,7 +157,7 @@ class WalkSteps:
 
     @cached_property
     def _cluster(self) -> Mapping[str, int]:
-        shape = self.function.cluster
+        shape = self.shape
         if shape is None:
             return {}
         named = zip(("%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z"), shape, strict=True)
@@ -261,6 +266,7 @@ class WalkSteps:
             statement.does == "load" or not self._assumed.isdisjoint(statement.operands),
             statement.does == "map-address" and self.blocks == 1,
             statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
+            _counts(statement, words),
             itemgetter(*sources) if sources else _nothing,
         )
 
@@ -438,6 +444,12 @@ class WalkSteps:
 def _nothing(_: object) -> tuple[()]:
     """What a statement without sources takes."""
     return ()
+
+
+def _counts(statement: DecodedStatement, words: tuple[str, ...]) -> bool:
+    """Whether threads add whole numbers to a place in global memory, and get what was there."""
+    adds = statement.does == "update" and "add" in words and words[-1][0] in "us"
+    return adds and statement.operation.space == "global" and len(statement.writes) == 1
 
 
 def _widens(words: tuple[str, ...]) -> bool:
