@@ -180,6 +180,8 @@ class PhaseFindings:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         if not alone and self.walked.are_together:
             self._execute_cluster(threads)
+        elif not alone:
+            self._execute_clusters(threads)
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -221,6 +223,29 @@ class PhaseFindings:
             if len(sizes) == 1:
                 sizes += found.endings
                 even = found.even_endings
+
+    def _execute_clusters(self, each: int) -> None:
+        """Execute clusters of several sizes: what is found in each of them is doubtful, since nobody says
+        which ones a host asks for.
+        """
+        sizes = [
+            PhaseFindings(self.module, self.code, self.flow, walked) for walked in self.walked.in_clusters
+        ]
+        for one in sizes:
+            one.plan = self.plan
+            one._execute_cluster(each)
+        if not sizes:
+            return
+        first, *others = sizes
+        known = {_key(race) for race in self.races}
+        alike = {_key(race) for race in first.races}.intersection(*(map(_key, one.races) for one in others))
+        self.races += [race for race in first.races if _key(race) in alike - known]
+        for pair, early in first.unpublished.items():
+            if all(pair in other.unpublished for other in others):
+                self.unpublished.setdefault(pair, early)
+        for at, wait in first.stuck.items():
+            if all(at in other.stuck for other in others):
+                self.stuck.setdefault(at, wait)
 
     def _collect_cluster(self, found: Execution) -> None:
         """Take over what only the blocks together show."""

@@ -194,7 +194,8 @@ class WarpActs(BarrierActs):
         in_window = group.registers.steps.in_window
         for thread in threads:
             mask = number_at(self._mask(group, step), thread)
-            if mask is None:
+            known = group.registers.steps.function.cluster is not None
+            if mask is None or (mask >> self.blocks and not known):
                 raise HaltedError(step.position)
             for rank in range(self.blocks):
                 if mask >> rank & 1:

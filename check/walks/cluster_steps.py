@@ -1,7 +1,8 @@
 """The steps of a function as the blocks of a cluster execute it together, like one block with all threads.
 
 The shared memory of each block is a window of its own, by the block's rank: so one number names a byte in all
-blocks, as an address of .shared::cluster does. The PTX says how many blocks a cluster has.
+blocks, as an address of .shared::cluster does. The PTX says how many blocks a cluster has; or the host does,
+and the kernel asks how many these are.
 """
 
 from __future__ import annotations
@@ -11,28 +12,39 @@ from functools import cached_property
 from math import prod
 
 from ..memory.byte_regions import ByteRegion
-from ..ptx.decode import DecodedStatement
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.flow import Flow
 from ..ptx.operands import number_of
+from ..ptx.source import PtxModule
 from ..values.block_threads import WARP, own_numbers, size_of
 from ..values.lane_numbers import Numbers, lane_math
-from .walk_steps import PLACES, RANK, WalkSteps
+from .walk_steps import PLACES, RANK, RANKS, WalkSteps
 
-__all__ = ["ClusterSteps", "clusters_together"]
+__all__ = ["ClusterSteps", "asks_for_blocks", "clusters_together"]
 
 _MOST_THREADS = 2048  # of all blocks
 _WINDOW = 19  # bits of an address in the shared memory of a block: more than any block has
 _WORD = (1 << 32) - 1
 _FIRST_OF_PAIR = 0xFEFFFFFF  # masks an address, by where windows lie on a chip: it does not show in the PTX
 _AXES = "xyz"
+_SHAPES = tuple(f"%{name}.{axis}" for name in ("cluster_ctaid", "cluster_nctaid") for axis in (*"xyz", ""))
 
 
-def clusters_together(steps: WalkSteps) -> bool:
+def asks_for_blocks(steps: WalkSteps) -> bool:
+    """Whether a function takes clusters of several sizes: its head names none, and it reads how many blocks
+    there are, but not how they lie.
+    """
+    texts = {text for statement in steps.code for text in statement.operands}
+    return steps.function.cluster is None and RANKS in texts and texts.isdisjoint(_SHAPES)
+
+
+def clusters_together(steps: WalkSteps, shape: tuple[int, int, int] | None) -> bool:
     """Whether the blocks of a cluster can be executed together: their number and size are known, and few, and
     no copy goes to all however many these are.
     """
     function = steps.function
     threads = size_of(function.threads or (0,))
-    blocks = prod(function.cluster or (1,))
+    blocks = prod(shape or (1,))
     if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= _MOST_THREADS):
         return False
     if any(operation.is_for_all for operation in steps.code.used):
@@ -42,11 +54,17 @@ def clusters_together(steps: WalkSteps) -> bool:
 
 
 class ClusterSteps(WalkSteps):
-    """The same steps; what tells blocks apart are numbers of their threads."""
+    """The same steps; what tells blocks apart are numbers of their threads. `shape`: that of a cluster."""
+
+    def __init__(
+        self, module: PtxModule, code: DecodedFunction, flow: Flow, shape: tuple[int, int, int]
+    ) -> None:
+        super().__init__(module, code, flow)
+        self.shape = shape
 
     @property
     def blocks(self) -> int:
-        return prod(self.function.cluster or (1,))
+        return prod(self.shape or (1,))
 
     @cached_property
     def grid(self) -> Mapping[str, int]:
@@ -64,7 +82,7 @@ class ClusterSteps(WalkSteps):
         ranks = [self.rank_of(thread, count) for thread in threads]
         yield RANK, math.joined(ranks)
         extent = 1
-        for axis, count in zip(_AXES, self.function.cluster or (1, 1, 1), strict=True):
+        for axis, count in zip(_AXES, self.shape or (1, 1, 1), strict=True):
             places = math.joined(rank // extent % count for rank in ranks)
             yield from ((f"%{name}.{axis}", places) for name in ("ctaid", "cluster_ctaid"))
             extent *= count

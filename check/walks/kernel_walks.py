@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
-from .cluster_steps import ClusterSteps, clusters_together
+from .cluster_steps import ClusterSteps, asks_for_blocks, clusters_together
 from .stored_data import StoredData
 from .thread_walk import Walked, short_walks, walks
 from .walk_plan import WalkPlan
@@ -21,14 +21,25 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelWalks"]
 
+_BLOCKS = (2, 4)  # of a cluster, where the host says how many
+
 
 class KernelWalks:
-    """The walks of a function's threads: `long` ones, and `short` ones that reach the end of its loops."""
+    """The walks of a function's threads: `long` ones, and `short` ones that reach the end of its loops.
+    `cluster`: the shape of a cluster, if it is known.
+    """
 
-    def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
+    def __init__(
+        self,
+        module: PtxModule,
+        code: DecodedFunction,
+        flow: Flow,
+        cluster: tuple[int, int, int] | None = None,
+    ) -> None:
         self.module = module
         self.code = code
         self.flow = flow
+        self.cluster = cluster or code.function.cluster
 
     @cached_property
     def steps(self) -> WalkSteps:
@@ -58,11 +69,20 @@ class KernelWalks:
     @cached_property
     def are_together(self) -> bool:
         """Whether the blocks of a cluster can be executed together."""
-        return clusters_together(self.steps)
+        return clusters_together(self.steps, self.cluster)
+
+    @cached_property
+    def in_clusters(self) -> Sequence[KernelWalks]:
+        """The same in clusters of several sizes, where a host says the size."""
+        if not asks_for_blocks(self.steps):
+            return ()
+        sizes = (KernelWalks(self.module, self.code, self.flow, (blocks, 1, 1)) for blocks in _BLOCKS)
+        return [one for one in sizes if one.are_together]
 
     @cached_property
     def _cluster_steps(self) -> ClusterSteps:
-        return ClusterSteps(self.module, self.code, self.flow)
+        assert self.cluster is not None
+        return ClusterSteps(self.module, self.code, self.flow, self.cluster)
 
     @cached_property
     def cluster_plan(self) -> WalkPlan:

@@ -356,10 +356,15 @@ class Registers:
     def _mapped(self, values: Sequence[Numbers]) -> Numbers:
         """An address, in the block of another rank."""
         known = [one.values if isinstance(one, LaneNumbers) else (one,) * len(self.threads) for one in values]
+        in_window = self.steps.in_window
         return self.math.joined(
-            None if address is None or rank is None else self.steps.in_window(address, rank)
+            None if address is None or rank is None or not self._is_there(rank) else in_window(address, rank)
             for address, rank in zip(*known[:2], strict=True)
         )
+
+    def _is_there(self, rank: int) -> bool:
+        """Whether a cluster has a block of some rank; if it has as many as the head says, it should."""
+        return rank < self.steps.blocks or self.steps.function.cluster is not None
 
     def _is_agreed(self, value: Numbers) -> bool:
         """Whether all threads of each warp are known to hold the same number."""
