@@ -24,6 +24,7 @@ from .copy_accesses import CopyActs
 from .execution import Execution
 from .generic_accesses import GenericActs
 from .phase_reports import ONE_WARP
+from .skipped_loops import skips_work
 from .warp_lanes import LANES, WITHIN, met_between
 from .write_clashes import CLASH
 
@@ -266,6 +267,7 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
         executions += (_execute(plan, shape, AssumedSizes(size), _ROUNDS) for size in _OTHER_SIZES)
         cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
         races = {key: race for key, race in races.items() if key not in cleared}
+    races = {key: race for key, race in races.items() if not _is_idle(key, plan, executions)}
     sent = [sent for found in executions for sent in unawaited(found)]
     executed = frozenset[int]().union(*(one.together for one in executions))
     within = {
@@ -341,6 +343,16 @@ def _is_cleared(key: _Key, race: GenericRace, plan: WalkPlan, executions: Iterab
     blocks = {plan.flow.block_of(race.first), plan.flow.block_of(race.second)}
     return race.placed and any(
         blocks <= found.together.keys() and key not in _races(found) for found in executions
+    )
+
+
+def _is_idle(key: _Key, plan: WalkPlan, executions: Sequence[Execution]) -> bool:
+    """Whether accesses are unordered only where numbers are so small that a loop between them does no work."""
+    racing = [found for found in executions if key in _races(found)]
+    others = [found.together.keys() for found in executions if key not in _races(found)]
+    return bool(racing) and all(
+        any(skips_work(plan, *key[1:], found.together.keys(), worked) for worked in others)
+        for found in racing
     )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["block_findings"]
 
 _SIZES = (1024, 8)  # numbers for parameters, elements or steps: the first with which a walk copies
-_FEW = 3  # one with which loops are walked to their end
+_FEW = (3, 48, 96, 192, 384)  # some with which loops end: rounds, or what so many tiles of 16 or more hold
 _COPIES = frozenset(("copy", "bulk-copy"))
 _WAITS = frozenset(("await", "copy-wait", "bulk-wait"))  # a meet completes no copy
 _ORDERED = frozenset(("copy", "fill", "drain"))
@@ -125,7 +125,23 @@ def _walks(plan: WalkPlan, threads: tuple[int, ...]) -> Iterator[Sequence[BlockA
             break
     yield acts
     if any(act.kind == "cut" for act in acts):
-        yield BlockWalk(plan, threads, _FEW).run()
+        yield _to_the_end(plan, threads, {act.statement for act in acts if act.kind != "cut"})
+
+
+def _to_the_end(plan: WalkPlan, threads: tuple[int, ...], reached: set[int]) -> Sequence[BlockAct]:
+    """The acts of the walk with the smallest number that does all that was `reached` with a large one: of
+    fewer, kernels that divide by the size of a tile do no work. If there is none, of one that does most.
+    """
+    most: Sequence[BlockAct] = ()
+    least_missing = len(reached) + 1
+    for size in _FEW:
+        acts = BlockWalk(plan, threads, size).run()
+        missing = len(reached.difference(act.statement for act in acts))
+        if missing < least_missing:
+            most, least_missing = acts, missing
+        if not missing:
+            break
+    return most
 
 
 def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: BlockRace) -> Finding:
