@@ -157,8 +157,8 @@ def _is_shared(operations: Iterable[Operation]) -> bool:
     """
     operations = list(operations)
     does = {op.does for op in operations if op.space == "shared" or op.does == "bulk-copy"}
-    if "allocate" in does:
-        does.add("store")  # of the address that is allocated
+    if not does.isdisjoint(("allocate", "update")):
+        does.add("store")  # of the address that is allocated, or of what is updated
     ordinary = does & _ORDINARY
     if ordinary == _ORDINARY or "copy" in does or ("bulk-copy" in does and ordinary):
         return True

@@ -319,13 +319,15 @@ class CopyActs(GenericActs):
         seen = self.warps[warp].clock.seen
         start, flags, lines = access.bytes
         for other, span in self._unseen(seen):
-            if not (span.stored_lines | (0 if access.does == "drain" else span.loaded_lines)) & lines:
+            written_lines = span.stored_lines | span.updated_lines
+            if not (written_lines | (0 if access.does == "drain" else span.loaded_lines)) & lines:
                 continue
-            touched = span.stored if access.does == "drain" else span.stored | span.loaded
+            written = span.stored | span.updated
+            touched = written if access.does == "drain" else written | span.loaded
             if not touched >> start & flags:
                 continue
             for before in span.accesses:
-                if before.does == "store" or access.does != "drain":
+                if before.does != "load" or access.does != "drain":
                     self._race("unsynchronised", other, before, warp, access)
         self._hold_copies(warp, access)
 

@@ -1,4 +1,5 @@
-"""Ordinary loads and stores of shared memory by different warps, and the pairs of them that nothing orders.
+"""Ordinary loads, stores and atomic updates of shared memory by different warps, and the pairs of them that
+nothing orders. Two updates need no order.
 
 A warp's access has the number of the warp's acts. Another warp knows of it once its clock has seen that.
 Threads of one warp are judged against one another by their lanes (`warp_lanes.py`). Two stores may store the
@@ -28,7 +29,7 @@ from .write_clashes import WriteClashes
 
 __all__ = ["GenericActs"]
 
-_ACCESSES = frozenset(("load", "store", "allocate"))
+_ACCESSES = frozenset(("load", "store", "update", "allocate"))
 
 
 @dataclass(slots=True)
@@ -40,18 +41,23 @@ class _Span:
     act: int
     loaded_lines: int = 0
     stored_lines: int = 0
+    updated_lines: int = 0
     accesses: list[GenericAccess] = field(default_factory=list)
     _loaded: int = 0
     _stored: int = 0
+    _updated: int = 0
     _counted: int = 0  # accesses whose bytes these are
 
     def add(self, access: GenericAccess) -> None:
         """The warp accesses something."""
         self.accesses.append(access)
-        if access.does == "store":
-            self.stored_lines |= access.bytes.lines
-        else:
-            self.loaded_lines |= access.bytes.lines
+        match access.does:
+            case "store":
+                self.stored_lines |= access.bytes.lines
+            case "update":
+                self.updated_lines |= access.bytes.lines
+            case _:
+                self.loaded_lines |= access.bytes.lines
 
     @property
     def loaded(self) -> int:
@@ -65,13 +71,42 @@ class _Span:
         self._count()
         return self._stored
 
+    @property
+    def updated(self) -> int:
+        """The bytes that are updated."""
+        self._count()
+        return self._updated
+
+    def rival_lines(self, does: str) -> int:
+        """The lines with bytes that an access may conflict with, by what it does."""
+        match does:
+            case "load":
+                return self.stored_lines | self.updated_lines
+            case "store":
+                return self.loaded_lines | self.updated_lines
+        return self.loaded_lines | self.stored_lines
+
+    def rivals(self, does: str) -> int:
+        """The bytes that an access conflicts with, by what it does. What is stored here, too, is read by the
+        warp itself: where two store the same bytes, compilers have them store the same.
+        """
+        match does:
+            case "load":
+                return self.stored | self.updated
+            case "store":
+                return self.loaded & ~self.stored | self.updated
+        return self.loaded | self.stored
+
     def _count(self) -> None:
         for access in self.accesses[self._counted :]:
             flags = access.bytes.flags << access.bytes.start
-            if access.does == "store":
-                self._stored |= flags
-            else:
-                self._loaded |= flags
+            match access.does:
+                case "store":
+                    self._stored |= flags
+                case "update":
+                    self._updated |= flags
+                case _:
+                    self._loaded |= flags
         self._counted = len(self.accesses)
 
 
@@ -86,7 +121,6 @@ class GenericActs(WarpActs):
             "load",
             "store",
             "allocate",
-            "update",
             "copy",
             "copy-commit",
             "copy-wait",
@@ -128,8 +162,10 @@ class GenericActs(WarpActs):
         address, width = statement.address, statement.bytes
         if address is None or width is None:
             return
-        remote = group.registers.is_remote(address, statement.scope)
-        if remote or self.blocks > 1:
+        remote, updates = group.registers.is_remote(address, statement.scope), statement.does == "update"
+        if remote and updates:
+            return
+        if (remote or self.blocks > 1) and not updates:
             for warp in by_warp(threads):
                 self.send(group, step, address, warp)
         if remote and not group.registers.is_elsewhere(address, statement.scope):
@@ -147,13 +183,13 @@ class GenericActs(WarpActs):
         for warp, _, bytes_ in accessed_bytes(base, threads, width, address.offset, statement.rows):
             stores = does == "store" and not allocates
             data = self.clashes.written_data(step, group.registers, lanes[warp]) if stores else None
-            access = GenericAccess(at, does, bytes_, doubtful, placed, statement.operation.is_strong, data)
+            access = GenericAccess(at, does, bytes_, doubtful, placed, updates or statement.operation.is_strong, data)
             if not (remote or allocates):  # the whole warp does that together
                 places = lane_addresses(statement, base, lanes[warp], address.offset)
                 self.within.access(warp, access, statement, places)
             if not remote:
                 self._judge(warp, access)
-            if self._peers is not None:
+            if self._peers is not None and not updates:
                 (self._peers.sent if remote else self._peers.own)(warp, access)
 
     def _judge(self, warp: int, access: GenericAccess) -> None:
@@ -167,11 +203,11 @@ class GenericActs(WarpActs):
         for other, span in self._unseen(seen):
             if is_store and span.stored_lines & lines:
                 self._hold_stores(other, span, warp, access)
-            if not (span.loaded_lines if is_store else span.stored_lines) & lines:
+            if not span.rival_lines(access.does) & lines:
                 continue
-            met = (span.loaded if is_store else span.stored) >> start & flags
-            if met:  # what both have stored is the same, as compilers have it: each reads its own
-                met &= ~((span.stored if is_store else self._known(warp)) >> start)
+            met = span.rivals(access.does) >> start & flags
+            if met and access.does == "load":  # so it is of what the warp has stored itself
+                met &= ~(self._known(warp) >> start) | span.updated >> start
             if met:
                 self._found(other, span, warp, access, met << start)
         self._remember(warp, access)

@@ -56,6 +56,7 @@ _RULES = {
 _DOES = {
     "load": "reads",
     "store": "writes",
+    "update": "updates",
     "allocate": "allocates, and writes the address to",
     "copy": "copies into",
     "fill": "starts a bulk copy into",

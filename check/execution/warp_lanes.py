@@ -3,7 +3,7 @@
 A load of the whole warp brings what any lane has stored to others: which lane receives which bytes is not
 looked at. Whether such a load is a barrier, or another instruction that lanes execute together, is a reading
 of the text (switch warp-sync). Of other accesses it is known which lane accesses which bytes. What a lane has
-stored itself, it may load.
+stored itself, it may load; what several have updated, it may not. Two updates need no order.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class WarpLanes:
     def access(
         self, warp: int, access: GenericAccess, statement: DecodedStatement, addresses: LaneAddresses
     ) -> None:
-        """A load, a store, or the start of a copy by threads of a warp."""
+        """A load, a store, an update, or the start of a copy by threads of a warp."""
         lanes, now = self._warps[warp], _LaneAccess(access, addresses, statement.bytes or 0)
         together, lines = addresses.together, access.bytes.lines
         if access.does == "load":
@@ -190,10 +190,12 @@ class WarpLanes:
                 lanes.loaded[access.statement] = now
                 lanes.loaded_lines |= lines
             return
-        if lanes.loaded_lines & lines:
-            for before in lanes.loaded.values():
-                self._hold(warp, before, now, False)
-        if access.does == "store":
+        rivals = list(lanes.loaded.values()) if lanes.loaded_lines & lines else []
+        if access.does != "copy" and lanes.written_lines & lines:
+            rivals += [one for one in lanes.written.values() if "update" in (one.access.does, access.does)]
+        for before in rivals:
+            self._hold(warp, before, now, False)
+        if access.does != "copy":
             self._put(lanes, now)
 
     def landed(self, warp: int, access: GenericAccess, size: int, addresses: LaneAddresses) -> None:
@@ -227,7 +229,8 @@ class WarpLanes:
         elif places is not None and others is not None:
             low = places[0][1]
             ends = (tuple((lane, at - low) for lane, at in one) for one in (places, others))
-            own, met = second.does == "load", tuple(sorted(before.met))
+            own = first.does != "update" and second.does == "load"
+            met = tuple(sorted(before.met))
             found = _crossing(next(ends), before.size, next(ends), now.size, own, met)
             if found is not None:
                 other, lane, begin, end = found
