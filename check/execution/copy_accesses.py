@@ -188,6 +188,8 @@ class CopyActs(GenericActs):
         doubtful |= step.guard in registers.assumed
         if base is None:
             return
+        if does == "copy" and not (doubtful or placed):
+            self._align(step, base, threads)
         lanes, at = by_warp(threads), step.position
         fenced = not self.fills or does == "drain"
         for warp, region, bytes_ in accessed_bytes(base, threads, width, address.offset):

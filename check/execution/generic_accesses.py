@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from operator import gt
 
 from ..values.block_threads import by_warp
-from ..values.lane_numbers import Numbers
+from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.stored_data import StoredData
 from ..walks.walk_plan import PRODUCTS
 from ..walks.walk_steps import WalkStep
 from .access_records import GenericAccess, GenericRace, both_access, first_of
 from .group_products import GroupProducts
+from .misplaced_accesses import Misplaced, misplaced, unit_of
 from .peer_accesses import PeerAccesses
 from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
@@ -144,6 +145,7 @@ class GenericActs(WarpActs):
         self.loaded: dict[int, int] = {}  # by statement, in a block of one warp: the bytes, a bit for each
         self.stored = 0  # in such a block
         self.scattered = False  # some bytes were written of which it is not known where they lie
+        self.misplaced: dict[int, Misplaced] = {}  # by statement
         self._peers = PeerAccesses(self.warps, self._found_elsewhere) if maps else None
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
@@ -178,12 +180,15 @@ class GenericActs(WarpActs):
         placed = address.base is not None and (
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
         )
+        if not (remote or doubtful or placed):
+            self._align(step, base, threads)
         allocates = statement.does == "allocate"
+        strong = updates or statement.operation.is_strong
         does, at, lanes = "store" if allocates else statement.does, step.position, by_warp(threads)
         for warp, _, bytes_ in accessed_bytes(base, threads, width, address.offset, statement.rows):
             stores = does == "store" and not allocates
             data = self.clashes.written_data(step, group.registers, lanes[warp]) if stores else None
-            access = GenericAccess(at, does, bytes_, doubtful, placed, updates or statement.operation.is_strong, data)
+            access = GenericAccess(at, does, bytes_, doubtful, placed, strong, data)
             if not (remote or allocates):  # the whole warp does that together
                 places = lane_addresses(statement, base, lanes[warp], address.offset)
                 self.within.access(warp, access, statement, places)
@@ -191,6 +196,15 @@ class GenericActs(WarpActs):
                 self._judge(warp, access)
             if self._peers is not None and not updates:
                 (self._peers.sent if remote else self._peers.own)(warp, access)
+
+    def _align(self, step: WalkStep, base: int | LaneNumbers, threads: tuple[int, ...]) -> None:
+        """Remember a thread whose access does not begin where it must."""
+        statement, unit = step.statement, unit_of(step.statement)
+        if unit is None or statement.address is None or step.position in self.misplaced:
+            return
+        found = misplaced(base, threads, statement.address.offset, unit, statement.rows)
+        if found is not None:
+            self.misplaced[step.position] = found
 
     def _judge(self, warp: int, access: GenericAccess) -> None:
         """Hold an access against those of other warps that its warp does not know of."""

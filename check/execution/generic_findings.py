@@ -23,6 +23,7 @@ from .cluster_ends import cluster_ends, unawaited
 from .copy_accesses import CopyActs
 from .execution import Execution
 from .generic_accesses import GenericActs
+from .misplaced_accesses import Misplaced, misplaced_findings
 from .phase_reports import ONE_WARP
 from .skipped_loops import skips_work
 from .warp_lanes import LANES, WITHIN, met_between
@@ -77,7 +78,8 @@ class _Raced(NamedTuple):
     """The races in a block; whether each thread was followed to its end; what they did to other blocks that
     none waited for; the blocks of the function that were executed; and whether an execution stopped early.
     `within`: races of threads of one warp. `met_at`: where threads stopped that may meet in memory.
-    `clashed`: two warps have written the same bytes, and nothing orders them.
+    `clashed`: two warps have written the same bytes, and nothing orders them. `misplaced`: by statement, an
+    access that does not begin where it must.
     """
 
     races: dict[_Key, GenericRace]
@@ -88,6 +90,7 @@ class _Raced(NamedTuple):
     halted: bool
     met_at: int | None
     clashed: bool
+    misplaced: dict[int, Misplaced]
 
 
 class GenericFindings:
@@ -105,6 +108,7 @@ class GenericFindings:
         self._sent: list[Sent] = []
         self._within: dict[_Key, GenericRace] = {}
         self._executed: frozenset[int] = frozenset()
+        self._misplaced: dict[int, Misplaced] = {}
         self.met_at = self.plan.meetings.decisive
         self._races = self._found() if self.met_at is None else {}
         self._of_one_warp = self._settled_by_groups()
@@ -127,6 +131,7 @@ class GenericFindings:
             if key not in told:
                 told.add(key)
                 yield replace(_finding(self.walked, race), readings=self._readings(race))
+        yield from misplaced_findings(self.walked, self._misplaced)
         if not self._races:
             yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
 
@@ -173,10 +178,13 @@ class GenericFindings:
             self._executed |= found.executed
             if self.plan.function.threads is not None:
                 self.followed, self._sent = found.followed, found.sent
+            first = races is None
             kept, within = (found.races, found.within) if races is None else (races, self._within)
             races = {key: race for key, race in kept.items() if key in found.races}
             self._within = {key: race for key, race in within.items() if key in found.within}
-            if not (races or self._within):
+            others = found.misplaced if first else self._misplaced
+            self._misplaced = {at: one for at, one in others.items() if at in found.misplaced}
+            if not (races or self._within or self._misplaced):
                 break
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
             races = _of_several_warps(self.plan, races)
@@ -279,7 +287,8 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     clashed = any(one.met for one in clashes)
     met_at = next((one.met_at for one in executions if one.met_at is not None), None)
     halted = any(one.halted for one in executions)
-    return _Raced(races, within, followed, sent, executed, halted, met_at, clashed)
+    misplaced = {at: one for found in executions for at, one in _acts_of(found).misplaced.items()}
+    return _Raced(races, within, followed, sent, executed, halted, met_at, clashed, misplaced)
 
 
 def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
@@ -348,7 +357,7 @@ def _is_cleared(key: _Key, race: GenericRace, plan: WalkPlan, executions: Iterab
 
 
 def _is_idle(key: _Key, plan: WalkPlan, executions: Sequence[Execution]) -> bool:
-    """Whether accesses are unordered only where numbers are so small that a loop between them does no work."""
+    """Whether accesses are unordered only with numbers so small that a loop between them does no work."""
     racing = [found for found in executions if key in _races(found)]
     others = [found.together.keys() for found in executions if key not in _races(found)]
     return bool(racing) and all(
