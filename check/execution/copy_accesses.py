@@ -188,6 +188,7 @@ class CopyActs(GenericActs):
         doubtful |= step.guard in registers.assumed
         if base is None:
             return
+        self.located.add(step.position)
         if does == "copy" and not (doubtful or placed):
             self._align(step, base, threads)
         lanes, at = by_warp(threads), step.position

@@ -146,6 +146,7 @@ class GenericActs(WarpActs):
         self.stored = 0  # in such a block
         self.scattered = False  # some bytes were written of which it is not known where they lie
         self.misplaced: dict[int, Misplaced] = {}  # by statement
+        self.located: set[int] = set()  # statements of which it is known where they access memory
         self._peers = PeerAccesses(self.warps, self._found_elsewhere) if maps else None
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
@@ -176,6 +177,7 @@ class GenericActs(WarpActs):
         if base is None:
             self.scattered |= statement.does == "store"
             return
+        self.located.add(step.position)
         doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
         placed = address.base is not None and (
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed

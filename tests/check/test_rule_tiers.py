@@ -6,7 +6,7 @@ from ptxmma.check.rule_texts import rule_texts
 
 WATCHES = ("check/rules.yaml",)
 TIERS = {
-    "error": """aligned-incomplete matrix-alignment matrix-space wmma-fragment legality.gate.removed legality.gate.since
+    "error": """aligned-incomplete matrix-space wmma-fragment legality.gate.removed legality.gate.since
         legality.gate.target legality.gate.target_version legality.guard.type legality.operand.address
         legality.operand.count legality.operand.kind legality.operand.length legality.operand.literal
         legality.operand.component legality.operand.special legality.operand.range legality.operand.sink legality.operand.type legality.operand.vector
@@ -16,7 +16,7 @@ TIERS = {
         qualifier-mixed inline.input-written inline.operand-number inline.output-read inline.semicolon""",
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent copy-incomplete
-        proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint operand-multiple""",
+        proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint operand-multiple matrix-alignment""",
     "likely error": "inline.guard",
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised""",
