@@ -48,6 +48,7 @@ _AGREED = frozenset(f"vote.{how}.pred" for how in ("all", "any", "sync.all", "sy
     f"redux.sync.{how}" for how in ("and.b32", "or.b32", "min.u32", "min.s32", "max.u32", "max.s32")
 )
 _CHOOSES = {"selp": 2, "mov": 1}  # what holds one of so many sources
+_COMPUTES = frozenset(("nothing", "move"))  # what a statement does that only writes registers
 _MOVED = 8  # moves of one address that are followed
 _HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
 _GRID = {
@@ -414,30 +415,34 @@ class WalkSteps:
         return frozenset(self.flow.block_of(i) for i in found if _HARMLESS.isdisjoint(self.code[i].operands))
 
     def is_heeded(self, index: int) -> bool:
-        """Whether some statement behind another one reads what that one writes."""
+        """Whether what a statement writes decides anything behind it, itself or by what is computed of it."""
         if index not in self._heeded:
-            written = set(self.code[index].writes)
-            self._heeded[index] = any(self._is_read(register, index + 1) for register in written)
+            self._heeded[index] = self._decides((register, index + 1) for register in self.code[index].writes)
         return self._heeded[index]
 
-    def _is_read(self, register: str, start: int) -> bool:
-        """Whether a register is read before it is written, from a statement on."""
-        seen: set[int] = set()
-        waiting = [start]
+    def _decides(self, registers: Iterable[tuple[str, int]]) -> bool:
+        """Whether one of some registers is read before it is written, each from a statement on; one that only
+        computes passes it on.
+        """
+        waiting = [*registers]
+        seen = set(waiting)
         while waiting:
-            index = waiting.pop()
-            if index in seen or index >= len(self.code):
-                continue
-            seen.add(index)
-            block = self.flow.blocks[self.flow.block_of(index)]
-            for at in range(index, block.end):
-                statement = self.code[at]
-                if register in statement.reads:
-                    return True
-                if register in statement.writes and statement.guard is None:
-                    break
-            else:
-                waiting += (self.flow.blocks[number].start for number in block.successors)
+            register, index = waiting.pop()
+            following: list[tuple[str, int]] = []
+            if index < len(self.code):
+                block = self.flow.blocks[self.flow.block_of(index)]
+                for at in range(index, block.end):
+                    statement = self.code[at]
+                    if register in statement.reads:
+                        if statement.does not in _COMPUTES or not statement.writes:
+                            return True
+                        following += ((written, at + 1) for written in statement.writes)
+                    if register in statement.writes and statement.guard is None:
+                        break
+                else:
+                    following += ((register, self.flow.blocks[number].start) for number in block.successors)
+            waiting += (one for one in following if one not in seen)
+            seen.update(following)
         return False
 
 
