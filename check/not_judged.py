@@ -36,6 +36,10 @@ _LOST = (
     "what decides which way threads go here {}, so they were not followed: what they do behind it, and "
     "whether the phases of these barriers order that, was not judged"
 )
+_ELSEWHERE = (
+    "another block of the cluster may end the wait here, and {}, so the blocks were not executed together: "
+    "whether one does, and what stands behind the wait, was not judged"
+)
 _MET = (
     "by what threads read here, they may wait for others of their block, or decide what to do: whether that "
     "orders what they load from shared memory and store there was not judged"
@@ -82,12 +86,14 @@ class NotJudged:
 @dataclass(frozen=True)
 class UnknownBarrier:
     """Where in the text a statement stands that uses a barrier which the PTX does not show, and where what is
-    unknown of it comes from. `parts`: it is a branch, and which way threads go is unknown.
+    unknown of it comes from. `parts`: it is a branch, and which way threads go is unknown. `elsewhere`: it
+    waits for what other blocks of the cluster may do.
     """
 
     offset: int
     why: str
     parts: bool = False
+    elsewhere: bool = False
 
 
 def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
@@ -129,7 +135,8 @@ def unknown_barrier(
     """The barriers of a function of which nobody got past a statement, since its barrier is unknown."""
     waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
     if waits:
-        why = (_LOST if barrier.parts else _UNNAMED).format(barrier.why)
+        says = _ELSEWHERE if barrier.elsewhere else _LOST if barrier.parts else _UNNAMED
+        why = says.format(barrier.why)
         yield NotJudged(f"barriers of {function.name}", module.place(barrier.offset), len(waits), why)
 
 

@@ -119,6 +119,7 @@ class PhaseFindings:
     plan: WalkPlan | None = None
     unknown_barrier: UnknownBarrier | None = None  # one that no execution knew
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
+    _left: int | None = None  # a wait that other blocks of a cluster may end
     _done: dict[AssumedSizes, Set[int]] = field(default_factory=dict)  # by sizes: the executed blocks
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
     unfenced: set[tuple[int, int]] = field(default_factory=set)  # the stores and products that it stands for
@@ -178,10 +179,10 @@ class PhaseFindings:
             self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, parts)
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
-        if not alone and self.walked.are_together:
-            self._execute_cluster(threads)
-        elif not alone:
-            self._execute_clusters(threads)
+        together = not alone and self._execute_together(threads)
+        if self._left is not None and self.unknown_barrier is None and not (together or self.stuck):
+            at = self.code.function.statements[self._left].offset
+            self.unknown_barrier = UnknownBarrier(at, self._why_apart(), elsewhere=True)
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -206,8 +207,18 @@ class PhaseFindings:
         chosen = ChosenWork(plan).races(size, races_with, {_key(race) for race in self.races})
         self.races += [replace(race, doubtful=True) for race in chosen.values()]
 
-    def _execute_cluster(self, each: int) -> None:
-        """Execute all blocks of a cluster together, of so many threads each."""
+    def _why_apart(self) -> str:
+        """Why the blocks of a cluster were not executed together."""
+        if self.code.function.cluster is None:
+            return "the PTX does not say how many blocks a cluster has"
+        return "they are too many, or what their threads do is not shown by the PTX"
+
+    def _execute_together(self, each: int) -> bool:
+        """Execute the blocks of a cluster together where they can be; whether all were followed."""
+        return self._execute_cluster(each) if self.walked.are_together else self._execute_clusters(each)
+
+    def _execute_cluster(self, each: int) -> bool:
+        """Execute all blocks of a cluster together, of so many threads each; whether all were followed."""
         plan = self.walked.cluster_plan
         threads = each * plan.steps.blocks
         sizes = [AssumedSizes(_SIZE)]
@@ -215,7 +226,7 @@ class PhaseFindings:
         for size in sizes:
             found = Execution(plan, threads, size, rounds=LAST_ROUNDS + 1 if len(sizes) > 1 else ROUNDS)
             if not found.followed or found.halted or found.skipped:
-                return
+                return False
             self._collect_cluster(found)
             if found.excused and not self.stuck and not self._is_signalled:
                 for wait in shown_waits(plan, threads, size, even or _SHOWN_ROUNDS):
@@ -223,19 +234,21 @@ class PhaseFindings:
             if len(sizes) == 1:
                 sizes += found.endings
                 even = found.even_endings
+        return True
 
-    def _execute_clusters(self, each: int) -> None:
-        """Execute clusters of several sizes: what is found in each of them is doubtful, since nobody says
-        which ones a host asks for.
+    def _execute_clusters(self, each: int) -> bool:
+        """Execute clusters of several sizes; whether all were followed. What is found in each of them is
+        doubtful, since nobody says which ones a host asks for.
         """
         sizes = [
             PhaseFindings(self.module, self.code, self.flow, walked) for walked in self.walked.in_clusters
         ]
+        followed = True
         for one in sizes:
             one.plan = self.plan
-            one._execute_cluster(each)
+            followed = one._execute_cluster(each) and followed
         if not sizes:
-            return
+            return False
         first, *others = sizes
         known = {_key(race) for race in self.races}
         alike = {_key(race) for race in first.races}.intersection(*(map(_key, one.races) for one in others))
@@ -246,6 +259,7 @@ class PhaseFindings:
         for at, wait in first.stuck.items():
             if all(at in other.stuck for other in others):
                 self.stuck.setdefault(at, wait)
+        return followed
 
     def _collect_cluster(self, found: Execution) -> None:
         """Take over what only the blocks together show."""
@@ -293,6 +307,7 @@ class PhaseFindings:
             several = self._reaches_all(found.ranks)
             each = not several and bool(stuck) and self._reach_each_other(found, found.sizes)
             known = found.acts.receives and found.is_alike and not found.acts.shares
+            left = stuck
             stuck = [
                 replace(one, doubtful=True)
                 for one in stuck
@@ -303,6 +318,8 @@ class PhaseFindings:
                     and (known or (several and not one.awaits_some) or (each and not one.awaits_bytes))
                 )
             ]
+            kept = {one.statement for one in stuck}
+            self._left = next((one.statement for one in left if one.statement not in kept), self._left)
         self.stuck |= {one.statement: one for one in stuck}
         told = alone or found.is_alike  # in a cluster whose blocks differ, each may arrive somewhere else
         self.drifts |= {
