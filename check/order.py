@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["OrderOutcome", "check_order"]
 
 _PRODUCT = "multiply"
+_TENSOR_PRODUCT, _TENSOR_MOVES = "tensor-multiply", frozenset(("fetch", "tensor-store"))
 _COPIES = frozenset(("copy", "bulk-copy"))
 _PHASES = frozenset(("init", "await"))  # an mbarrier is made, or waited for
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
@@ -97,7 +98,7 @@ def check_order(
         phases.execute()
         guessed = _guessed_order(module, whole, flow, walked)
         accesses = _access_order(walked)
-        yield from surest((*phases, *guessed, *accesses.findings))
+        yield from surest((*phases, *guessed, *accesses.findings, *_tensor_order(walked)))
         return OrderOutcome(unknown_barrier=phases.unknown_barrier, met_at=accesses.met_at)
     return OrderOutcome()
 
@@ -149,6 +150,16 @@ def _access_order(walked: KernelWalks) -> _AccessOrder:
     from .walks.block_findings import block_findings
 
     return _AccessOrder((*block_findings(walked), *generic), met_at)
+
+
+def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:
+    """What is found about tensor memory that products write, and threads load or store."""
+    does = {operation.does for operation in walked.code.used}
+    if _TENSOR_PRODUCT not in does or does.isdisjoint(_TENSOR_MOVES):
+        return ()
+    from .execution.tensor_findings import tensor_findings
+
+    return tensor_findings(walked)
 
 
 def _is_shared(operations: Iterable[Operation]) -> bool:

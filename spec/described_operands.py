@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from .descriptor_rules import RuleHolds, WordVerdict, assignments, count_legal, judge_word
@@ -29,7 +29,7 @@ __all__ = [
     "settings_of",
 ]
 
-INSTRUCTION = "instruction"  # the part of the operand whose word says what is multiplied
+INSTRUCTION: Final = "instruction"  # the part of the operand whose word says what is multiplied
 
 
 def descriptor_of(operand: Operand, variant: Variant) -> str | None:

@@ -78,13 +78,14 @@ class _Came(NamedTuple):
 
 
 class BarrierActs:
-    """The warps and the barriers of a block."""
+    """The warps and the barriers of a block. `parts`: how many numbers clocks have for each warp."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, parts: int = 1) -> None:
         self.threads = threads
         self.blocks = 1  # that are executed together
         self.count = -(-threads // WARP)
-        self.warps = [ExecutedWarp(Clock(self.count)) for _ in range(self.count)]
+        self.width = self.count * parts  # of clocks
+        self.warps = [ExecutedWarp(Clock(self.width)) for _ in range(self.count)]
         for number, warp in enumerate(self.warps):
             warp.clock.seen[number] = 1
         self.mbarriers: dict[int, Mbarrier] = {}
@@ -211,7 +212,7 @@ class BarrierActs:
             number,
             warp.clock.seen[number],
             step.position,
-            self.count,
+            self.width,
             first,
             slow=bool(self.tries),
         )
@@ -269,10 +270,20 @@ class BarrierActs:
             key = statement, step.position
             self.unknown_there.setdefault(key, Unpublished(*key, True))
 
+    def _arrival(self, number: int, step: WalkStep) -> tuple[tuple[int, int], bool]:
+        """Which act of whom an arrival of a warp is, and whether clocks that know of the act do not tell that
+        it has come.
+        """
+        return (number, self.warps[number].clock.seen[number]), step.statement.operation.tells_later
+
+    def _is_relaxed(self, step: WalkStep) -> bool:
+        """Whether an arrival makes known only what a memory fence has, or a wait only behind one."""
+        return "relaxed" in step.statement.operation.words
+
     def _published(self, number: int, step: WalkStep) -> Clock | None:
         """What an arrival of a warp makes known; then the warp's next act begins."""
         warp = self.warps[number]
-        if "relaxed" in step.statement.operation.words:
+        if self._is_relaxed(step):
             self._hide()
             clock = warp.fenced
         else:
@@ -308,9 +319,9 @@ class BarrierActs:
             with_parameters = [number_at(assumed, thread) for thread in some]
             if None in counted:
                 raise HaltedError(step.position)
-            act = number, warp.clock.seen[number]
+            act, unseen = self._arrival(number, step)
             self.send(group, step, statement.barrier, number)
-            clock = self._published(number, step) or Clock(self.count)
+            clock = self._published(number, step) or Clock(self.width)
             remote = group.registers.is_remote(statement.barrier, statement.scope)
             if remote:
                 self._remote.add((address, number))
@@ -325,7 +336,7 @@ class BarrierActs:
                 total(expected),
                 step.position,
                 total(with_parameters),
-                later,
+                unseen,
             )
             if divided and self.whole:
                 drift = Drift(
@@ -457,9 +468,9 @@ class BarrierActs:
                         partial(barrier.has_ended, target), "phase", step.position, address, target
                     )
                 told = barrier.told[target]
-                if "relaxed" in statement.operation.words:
+                if self._is_relaxed(step):
                     self._hide()
-                    warp.owed = warp.owed or Clock(self.count)
+                    warp.owed = warp.owed or Clock(self.width)
                     warp.owed.join(told)
                     warp.clock.knows(address, target + 1)
                 else:
@@ -507,7 +518,7 @@ class BarrierActs:
         for value, some in by_name.items():
             if value is None:
                 raise HaltedError(step.position)
-            barrier = self.named.setdefault(value, NamedBarrier(self.count))
+            barrier = self.named.setdefault(value, NamedBarrier(self.width))
             if in_cluster and statement.does == "meet":
                 if any(self._waited.get(thread) == self._phase_of(thread) >= 0 for thread in some):
                     yield GroupWait(lambda: False, "arrival", step.position, value)

@@ -23,6 +23,7 @@ from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import FIRST, PLACES, WalkStep
+from .allocated_words import AllocatedWords
 from .assumed_paths import AssumedPaths, true_threads
 from .barrier_acts import NAMES, PARTING
 from .deciding_numbers import deciding_numbers
@@ -93,7 +94,7 @@ class Execution:
         self.acts.tries = plan.tries if tries else frozenset()
         self.rounds = rounds
         self.only_right = only_right
-        self.words = SharedWords([warp.clock for warp in self.acts.warps]) if plan.reread else None
+        self.words = _words(plan, self.acts)
         self.stuck: list[Stuck] = []
         self.excused: list[Stuck] = []
         self.followed = True
@@ -547,3 +548,11 @@ class Execution:
                 self.acts.whole = False
                 return False
         return True
+
+
+def _words(plan: WalkPlan, acts: WarpActs) -> SharedWords | None:
+    """What threads read back from shared memory, if any number that counts is."""
+    clocks = [warp.clock for warp in acts.warps]
+    if plan.tensors:
+        return AllocatedWords(clocks, plan.reread)
+    return SharedWords(clocks) if plan.reread else None

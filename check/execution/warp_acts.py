@@ -62,8 +62,8 @@ class WarpActs(BarrierActs):
 
     skips: frozenset[str] = frozenset()
 
-    def __init__(self, threads: int) -> None:
-        super().__init__(threads)
+    def __init__(self, threads: int, parts: int = 1) -> None:
+        super().__init__(threads, parts)
         self.accesses = SharedAccesses([warp.clock for warp in self.warps])
         self.receives = False  # copies between blocks were followed
         self.shares = False  # copies were executed that may bring other blocks more than was followed

@@ -21,13 +21,13 @@ from ..ptx.flow import Flow
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 
-__all__ = ["fetch_findings"]
+__all__ = ["LoadsInFlight", "fetch_findings"]
 
 _FETCH, _WAITS = "fetch", ("fetch-wait", "call")  # a function that the file does not hold may wait
 _WRITTEN, _READ = "tensor-load-overwritten", "tensor-load-read"
 _SECTION = "9.7.16.6.4.5; 9.7.16.8.5"
 _LETTER: Undefined = ((("load-registers", "true"),),)  # only if no other dependency is kept
-_LoadsInFlight = dict[str, set[int]]  # by register: the loads that may not have written it yet
+_InFlight = dict[str, set[int]]  # by register: the loads that may not have written it yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,12 @@ def fetch_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iter
     """Findings about the registers of asynchronous loads: one for all reads, and one for all writes between
     the same two blocks.
     """
-    registers = {r for one in code if one.does == _FETCH for r in one.writes}
-    registers &= {r for one in code for r in one.reads}  # no value depends on the others
-    if not registers:
+    loads = LoadsInFlight(code, flow)
+    if not loads.registers:
         return
     question = _Questions(code, flow)
     grouped: dict[tuple[str, int, int], list[_Collision]] = {}
-    for found in _Loads(code, flow, registers).collisions():
+    for found in loads.collisions():
         blocks = (
             (0, 0) if found.rule == _READ else (flow.block_of(found.fetch), flow.block_of(found.statement))
         )
@@ -63,13 +62,21 @@ def fetch_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iter
             yield _finding(module, code, first, more)
 
 
-class _Loads:
-    """The dataflow: which loads may be in flight at the entry of every block."""
+def _loaded(code: DecodedFunction) -> set[str]:
+    """The registers that are loaded, and that something reads: no value depends on the others."""
+    registers = {r for one in code if one.does == _FETCH for r in one.writes}
+    return registers & {r for one in code for r in one.reads}
 
-    def __init__(self, code: DecodedFunction, flow: Flow, registers: set[str]) -> None:
+
+class LoadsInFlight:
+    """The dataflow: which loads may be in flight at the entry of every block; a load whose registers were
+    read, or written again, is none.
+    """
+
+    def __init__(self, code: DecodedFunction, flow: Flow) -> None:
         self.code = code
         self.flow = flow
-        self.registers = registers
+        registers = self.registers = _loaded(code)
         counts = [
             index
             for index, one in enumerate(code)
@@ -79,13 +86,22 @@ class _Loads:
         self._events: Mapping[int, list[int]] = {number: [] for number in range(len(flow.blocks))}
         for index in counts:
             self._events[flow.block_of(index)].append(index)
-        self.entry: list[_LoadsInFlight] = solve_forward(flow, [{} for _ in flow.blocks], self._leave, _join)
+        self.entry: list[_InFlight] = solve_forward(flow, [{} for _ in flow.blocks], self._leave, _join)
 
-    def _leave(self, number: int, entry: _LoadsInFlight) -> _LoadsInFlight:
+    def _leave(self, number: int, entry: _InFlight) -> _InFlight:
         facts = {register: set(loads) for register, loads in entry.items()}
         for index in self._events[number]:
             self._step(facts, index, None)
         return facts
+
+    def before(self, index: int) -> set[int]:
+        """The loads with registers that may not have been read when a statement is executed."""
+        number = self.flow.block_of(index)
+        facts = {register: set(loads) for register, loads in self.entry[number].items()}
+        for event in self._events[number]:
+            if event < index:
+                self._step(facts, event, None)
+        return set[int]().union(*facts.values())
 
     def collisions(self) -> Iterator[_Collision]:
         """Every use of a register of a load in flight, in the order of the text."""
@@ -96,7 +112,7 @@ class _Loads:
                 self._step(facts, index, found)
             yield from found
 
-    def _step(self, facts: _LoadsInFlight, index: int, found: list[_Collision] | None) -> None:
+    def _step(self, facts: _InFlight, index: int, found: list[_Collision] | None) -> None:
         """Change facts as a statement does; add to `found` what collides there."""
         statement = self.code[index]
         sure = statement.guard is None
@@ -114,7 +130,7 @@ class _Loads:
                 facts.setdefault(register, set()).add(index)
 
 
-def _join(known: _LoadsInFlight, arriving: _LoadsInFlight, block: int) -> bool:
+def _join(known: _InFlight, arriving: _InFlight, block: int) -> bool:
     """Add what arrives at a block; whether that is anything new."""
     grown = False
     for register, loads in arriving.items():

@@ -62,6 +62,11 @@ class KernelWalks:
         return WalkPlan(self.steps, reads=True, products=True)
 
     @cached_property
+    def tensor_plan(self) -> WalkPlan:
+        """The plan of walks that look at what is done to tensor memory, too."""
+        return WalkPlan(self.steps, tensors=True)
+
+    @cached_property
     def data_plan(self) -> WalkPlan:
         """The plan of walks that look at ordinary reads, and at where what is stored comes from."""
         return WalkPlan(self.steps, reads=True, data=StoredData(self.code))

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..memory.matrices import described
+from ..memory.tensor_places import TENSOR_ACTIONS, tensor_texts
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
@@ -66,7 +67,7 @@ class WalkPlan:
 
     `reads`: generic reads of shared memory count, too, and stores elsewhere do not; what only
     products need is passed by. `products`: that they are issued, and waited for, counts nevertheless. `data`:
-    so does what is stored, and where it comes from.
+    so does what is stored, and where it comes from. `tensors`: what is done to tensor memory counts, too.
     """
 
     def __init__(
@@ -75,11 +76,13 @@ class WalkPlan:
         reads: bool = False,
         products: bool = False,
         data: StoredData | None = None,
+        tensors: bool = False,
     ) -> None:
         self.steps = steps
         self.reads = reads
         self.products = products
         self.data = data
+        self.tensors = tensors
         self.code = steps.code
         self.function = steps.function
         self.flow = steps.flow
@@ -214,7 +217,22 @@ class WalkPlan:
             words = (self.code[index] for index in self.code.doing(*_WORDS))
             shared = (statement for statement in words if statement.operation.space == "shared")
             wanted = self.closed([*wanted, *(name for statement in shared for name in statement.reads)])
-        return wanted
+        return wanted | self._tensor_slice() if self.tensors else wanted
+
+    def _tensor_slice(self) -> set[str]:
+        """The registers that say which places of tensor memory are accessed, and where the addresses of what
+        is allocated are read back. That statements access tensor memory does not decide how threads are
+        followed.
+        """
+        waiting: list[str] = []
+        for index in self.code.doing(*TENSOR_ACTIONS, "allocate"):
+            self._acting.add(index)
+            statement = self.code[index]
+            waiting += statement.reads if statement.does == "allocate" else self._named(statement)
+        wanted = self.closed(waiting)
+        loads = (self.code[index] for index in self.code.doing("load"))
+        read = (one for one in loads if not wanted.isdisjoint(one.writes) and one.operation.space == "shared")
+        return self.closed([*wanted, *(name for statement in read for name in statement.reads)])
 
     def _is_shared(self, statement: DecodedStatement) -> bool:
         """Whether data lie in shared memory, of this block or of another one of the cluster."""
@@ -267,6 +285,8 @@ class WalkPlan:
                 texts = [text for text in statement.operands if "{" not in text]
             case "multiply":
                 texts = [operand.text for operand, _ in described(statement)]
+            case does if does in TENSOR_ACTIONS:
+                texts = tensor_texts(statement)
             case _:
                 return statement.reads + statement.writes
         return self.code.registers_in(" ".join([*texts, statement.guard or ""]), statement.scope)

@@ -184,7 +184,10 @@ def test_what_was_not_judged_is_said_aloud(run: Run, file: Write) -> None:
     path = file(TCGEN05)
     code, out, _ = run("check", path)
     assert code == 0
-    left = "which lanes and columns of tensor memory are accessed, in which order, and when shared memory is read,"
+    left = (
+        "whether accesses of tensor memory stay within what is allocated, their order where no execution "
+        "follows it, and when shared memory is read,"
+    )
     said = f"{left} was not judged yet"
     assert f"{path}:9:1: not judged: tcgen05 (4 statements): {said}" in out
     assert f"{path}:12:1: not judged: frobnicate.sync (1 statement): " in out

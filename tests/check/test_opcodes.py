@@ -98,6 +98,10 @@ wgmma.commit_group: commit
 wgmma.wait_group: wait count=0
 tcgen05.ld: fetch
 tcgen05.wait::ld: fetch-wait
+tcgen05.st: tensor-store
+tcgen05.wait::st: tensor-store-wait
+tcgen05.mma: tensor-multiply
+tcgen05.fence::after_thread_sync: tensor-fence
 tcgen05.commit: arrive barrier=object
 tcgen05.alloc: allocate space=shared bytes=4 count=1
 tcgen05.dealloc: deallocate count=1
@@ -186,7 +190,10 @@ def test_special_registers_and_what_is_not_judged() -> None:
     effects = load_effects()
     assert " ".join(effects.threads) == THREADS
     assert effects.uniform_names == set(UNIFORM.split())
-    left = "which lanes and columns of tensor memory are accessed, in which order, and when shared memory is read,"
+    left = (
+        "whether accesses of tensor memory stay within what is allocated, their order where no execution "
+        "follows it, and when shared memory is read,"
+    )
     arrives = "when its bytes arrive in the other block of the cluster, and what waits for them there,"
     assert effects.unjudged == {"tcgen05": left, "st.async": arrives, "red.async": arrives}
 

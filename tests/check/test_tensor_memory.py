@@ -210,7 +210,10 @@ def test_what_is_left_open_is_said_once() -> None:
     store = "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3], {%r4,%r5};\ntcgen05.wait::st.sync.aligned;\n"
     (remark,) = check_text(f"{HEAD}{MADE}{LOAD}{WAIT}{store}{FREED}ret;\n}}\n", "k.ptx").not_judged
     assert (remark.instruction, remark.statements, remark.place.line) == ("tcgen05", 6, 16)
-    left = "which lanes and columns of tensor memory are accessed, in which order, and when shared memory is read,"
+    left = (
+        "whether accesses of tensor memory stay within what is allocated, their order where no execution "
+        "follows it, and when shared memory is read,"
+    )
     assert remark.why == f"{left} was not judged yet"
 
 

@@ -1,0 +1,61 @@
+"""Addresses of tensor memory that threads read back from shared memory, where an allocation wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..values.lane_numbers import Numbers, number_at
+from ..walks.registers import Registers
+from ..walks.walk_steps import WalkStep
+from .clocks import Clock
+from .shared_words import SharedWords
+
+__all__ = ["AllocatedWords"]
+
+
+class AllocatedWords(SharedWords):
+    """What threads stored in shared memory, and the addresses of what they allocated: each allocation gets
+    the columns behind those before it. `whole`: other numbers are remembered, too.
+    """
+
+    def __init__(self, clocks: Sequence[Clock], whole: bool) -> None:
+        super().__init__(clocks)
+        self._whole = whole
+        self._columns = 0  # that are allocated
+        self._allocated: dict[int, int | None] = {}  # by address in shared memory: the first column
+
+    def store(
+        self, registers: Registers, step: WalkStep, threads: tuple[int, ...], surely: bool = True
+    ) -> None:
+        """Remember what threads write."""
+        if step.statement.does == "allocate" and threads:
+            self._allocate(registers, step, threads[0], surely)
+        if self._whole:
+            super().store(registers, step, threads, surely)
+
+    def _allocate(self, registers: Registers, step: WalkStep, thread: int, surely: bool) -> None:
+        statement, address = step.statement, step.statement.address
+        if address is None:
+            return
+        base = (
+            0 if address.base is None else number_at(registers.value(address.base, statement.scope), thread)
+        )
+        count = None if statement.count_at is None else statement.operands[statement.count_at]
+        columns = None if count is None else number_at(registers.value(count, statement.scope), thread)
+        if base is not None:
+            self._allocated[base + address.offset] = self._columns if surely else None
+        self._columns += columns or 0
+
+    def load(
+        self, registers: Registers, step: WalkStep, threads: tuple[int, ...]
+    ) -> tuple[list[Numbers], bool]:
+        """What a load brings to each thread, by destination."""
+        statement, address = step.statement, step.statement.address
+        if address is not None and len(step.written) == 1 and threads:
+            base = 0 if address.base is None else registers.number(address.base, statement.scope)
+            column = None if base is None else self._allocated.get(base + address.offset)
+            if column is not None:
+                return [column], False
+        if self._whole:
+            return super().load(registers, step, threads)
+        return [None] * len(step.written), True

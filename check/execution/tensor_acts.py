@@ -1,0 +1,235 @@
+"""Accesses of tensor memory by the warps of a block, and the pairs of them that nothing orders (9.7.16.6).
+
+A load or store is complete for its own warp behind the warp's wait, and for others that know of that wait. A
+product is complete for warps that know of a phase of an mbarrier at which a commit behind it arrives: of each
+warp, a clock also counts the products that are known to be complete. Products of one warp are taken to
+execute in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from ...spec.described_operands import INSTRUCTION
+from ..memory.tensor_places import (
+    TENSOR_ACTIONS,
+    TensorPlace,
+    moved_place,
+    product_place,
+    tensor_operands,
+)
+from ..values.block_threads import WARP, by_warp
+from ..values.lane_numbers import number_at
+from ..walks.walk_steps import WalkStep
+from .clocks import Clock
+from .shared_accesses import NEVER, SharedAccesses, TimedRead, TimedWrite
+from .thread_groups import ThreadGroup
+from .warp_acts import WarpActs
+from .warps import GroupWait
+
+__all__ = ["TensorActs", "TensorFault", "TensorRace"]
+
+TensorFault = Literal["early", "unfenced", "overwritten", "load-pending", "store-pending", "unordered"]
+
+
+class TensorRace(NamedTuple):
+    """Two accesses of the same places of tensor memory, by two warps or by one; `first` is executed first.
+
+    what: `early` (of what a product may yet access), `unfenced` (the product is complete, but no fence of the
+    accessing warp stands behind its wait), `overwritten` (of what others may yet load), `load-pending` (of
+    what is loaded, and no wait for the load stands before what orders the two), `store-pending` (the same of
+    a store), `unordered` (nothing orders a store before what accesses its places).
+    `released`: the first statement behind a pending load or store that makes known what its warp did; −1:
+    there is none.
+    """
+
+    what: TensorFault
+    first: int
+    second: int
+    warps: tuple[int, int]
+    place: TensorPlace
+    doubtful: bool
+    released: int = -1
+
+
+class _Access:
+    """An access by a warp: at which of the warp's acts it begins, and at which it is known to be complete; of
+    a product, the number among those of its warp. `only_reads`: it writes nothing there. `behind`: something
+    was written there before.
+    """
+
+    __slots__ = (
+        *("act", "behind", "does", "doubtful", "end", "number", "only_reads", "place", "released"),
+        *("statement", "warp"),
+    )
+
+    def __init__(
+        self,
+        step: WalkStep,
+        warp: int,
+        act: int,
+        place: TensorPlace,
+        doubtful: bool,
+        only_reads: bool,
+        number: int = 0,
+    ) -> None:
+        self.statement, self.does = step.position, step.statement.does
+        self.warp, self.act, self.place, self.doubtful = warp, act, place, doubtful
+        self.only_reads, self.number = only_reads, number
+        self.end = NEVER
+        self.released = -1
+        self.behind = False
+
+
+class _NoAccesses(SharedAccesses):
+    """What products and copies do to shared memory is not judged here."""
+
+    def read(self, read: TimedRead) -> None:
+        """A product reads a matrix."""
+
+    def write(self, write: TimedWrite) -> None:
+        """A write begins."""
+
+
+class TensorActs(WarpActs):
+    """The warps and barriers of a block, and what they do to tensor memory."""
+
+    skips = frozenset(
+        ("load", "store", "allocate", "update", "copy", "fetch", "tensor-store", "tensor-multiply")
+    ) | frozenset(("copy-commit", "copy-wait", "multiply", "commit", "wait"))
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads, parts=2)
+        self.accesses = _NoAccesses([warp.clock for warp in self.warps])
+        self.races: dict[tuple[TensorFault, int, int], TensorRace] = {}
+        self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
+        self._pending: list[list[_Access]] = [
+            [] for _ in self.warps
+        ]  # loads and stores that were not waited for
+        self._products = [0] * self.count  # by warp: how many it has issued
+        self._fenced: list[Sequence[int]] = [[0] * self.width for _ in self.warps]
+
+    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
+        """Do a statement in some threads of a group; what they wait for, if they do not go on at once."""
+        does = step.statement.does
+        if does in TENSOR_ACTIONS:
+            for warp, some in by_warp(threads).items():
+                self._do(group, step, warp, some)
+            return ()
+        return () if does in self.skips else super().act(group, step, threads)
+
+    def _do(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:
+        match step.statement.does:
+            case "fetch" | "tensor-store":
+                self._move(group, step, warp, threads)
+            case "tensor-multiply":
+                self._product(group, step, warp, threads[0])
+            case "fetch-wait":
+                self._wait(warp, "fetch")
+            case "tensor-store-wait":
+                self._wait(warp, "tensor-store")
+            case "tensor-fence":
+                self._fenced[warp] = self.warps[warp].clock.seen[:]
+
+    def _is_relaxed(self, step: WalkStep) -> bool:
+        """The fences of tensor memory order it beside relaxed arrivals and waits, too."""
+        return False
+
+    def _published(self, number: int, step: WalkStep) -> Clock | None:
+        """What an arrival of a warp makes known: of one that comes later, that its products are complete."""
+        for access in self._pending[number]:
+            if access.released < 0:
+                access.released = step.position
+        clock = super()._published(number, step)
+        if clock is not None and step.statement.operation.tells_later:
+            clock.seen[self.count + number] = self._products[number]
+        return clock
+
+    def _arrival(self, number: int, step: WalkStep) -> tuple[tuple[int, int], bool]:
+        """A commit arrives once the products before it are complete: who knows of these, knows of it."""
+        if step.statement.operation.tells_later:
+            return (self.count + number, self._products[number]), False
+        return super()._arrival(number, step)
+
+    def _wait(self, warp: int, does: str) -> None:
+        """A warp waits for all of its loads, or for all of its stores."""
+        left = []
+        for access in self._pending[warp]:
+            if access.does == does:
+                access.end = self.warps[warp].clock.seen[warp]
+            else:
+                left.append(access)
+        self._pending[warp] = left
+
+    def _at(self, group: ThreadGroup, base: str | None, offset: int, scope: int, thread: int) -> int | None:
+        """An address, by its register; None if unknown."""
+        number = 0 if base is None else number_at(group.registers.value(base, scope), thread)
+        return None if number is None else number + offset
+
+    def _move(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:
+        """A load or store by a warp; parts of one have gone on without the others, and show nothing."""
+        if len(threads) < min(WARP, self.threads - warp * WARP):
+            return
+        statement, address, thread = step.statement, step.statement.address, threads[0]
+        at = None if address is None else self._at(group, *address, statement.scope, thread)
+        place = None if at is None else moved_place(statement, at)
+        if place is None:
+            return
+        act, reads = self.warps[warp].clock.seen[warp], statement.does == "fetch"
+        access = _Access(step, warp, act, place, self._doubtful(group, step), reads)
+        self._judge(access)
+        self._pending[warp].append(access)
+
+    def _product(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
+        """A product by one thread of a warp: its result, and what it reads of tensor memory."""
+        statement = step.statement
+        self._products[warp] += 1
+        word = statement.part(INSTRUCTION)
+        number = None if word is None else group.registers.value(word.text, statement.scope)
+        doubtful = self._doubtful(group, step)
+        for operand in tensor_operands(statement):
+            at = self._at(group, *operand.address, statement.scope, thread)
+            if at is None:
+                continue
+            place = product_place(statement, operand, at, number_at(number, thread))
+            act = self.warps[warp].clock.seen[warp]
+            self._judge(
+                _Access(step, warp, act, place, doubtful, not operand.is_written, self._products[warp])
+            )
+
+    def _judge(self, access: _Access) -> None:
+        """Hold an access against those before it."""
+        for before in self._last.values():
+            if not before.place.meets(access.place):
+                continue
+            access.behind |= not before.only_reads
+            what = self._fault(before, access)
+            if what == "overwritten" and not before.behind:
+                self._found("early", access, before, before.place)  # what is loaded, nobody has written yet
+            elif what is not None:
+                self._found(what, before, access, access.place)
+        self._last[access.statement, access.warp, access.place] = access
+
+    def _found(self, what: TensorFault, first: _Access, second: _Access, place: TensorPlace) -> None:
+        key, doubtful = (what, first.statement, second.statement), first.doubtful or second.doubtful
+        if key not in self.races or (self.races[key].doubtful and not doubtful):
+            warps = first.warp, second.warp
+            self.races[key] = TensorRace(*key, warps, place, doubtful, first.released)
+
+    def _fault(self, before: _Access, now: _Access) -> TensorFault | None:
+        """What is wrong with two accesses of one place."""
+        if (before.only_reads and now.only_reads) or before.does == now.does:
+            return None
+        seen = self.warps[now.warp].clock.seen
+        if before.does == "tensor-multiply":
+            engine = self.count + before.warp
+            if seen[engine] < before.number:
+                return "early"
+            return None if self._fenced[now.warp][engine] >= before.number else "unfenced"
+        own, loads = before.warp == now.warp, before.does == "fetch"
+        if before.end != NEVER if own else seen[before.warp] >= before.end:
+            return None
+        if own or seen[before.warp] >= before.act:
+            return "load-pending" if loads else "store-pending"
+        return "overwritten" if loads else "unordered"

@@ -1,0 +1,145 @@
+"""Which lanes and columns of tensor memory a statement surely accesses, by its layouts.
+
+9.7.16.2.3 and 9.7.16.10.5. What is not known is left out: of a product whose instruction descriptor is
+unknown, all columns but the first.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...spec.api import load
+from ...spec.described_operands import INSTRUCTION
+from ...spec.described_products import described_product
+from ...spec.errors import Question
+from ...spec.parts import TENSOR_MEMORY, stated_parameters
+from ..ptx.decode import DecodedStatement
+from ..ptx.operands import Address, address_of
+
+__all__ = [
+    "TENSOR_ACTIONS",
+    "TensorOperand",
+    "TensorPlace",
+    "moved_place",
+    "product_place",
+    "tensor_operands",
+    "tensor_texts",
+]
+
+# What is done to tensor memory, or orders it, beside allocations and arrivals.
+TENSOR_ACTIONS = frozenset(
+    ("fetch", "fetch-wait", "tensor-store", "tensor-store-wait", "tensor-multiply", "tensor-fence")
+)
+_LANES = 128
+_COLUMNS = (1 << 16) - 1  # the bits of an address that are its column
+_SLICE = 32  # lanes that one warp of a warpgroup reaches
+_HALF = 16  # lanes: no part of a product takes fewer of a slice
+
+
+class TensorPlace(NamedTuple):
+    """Columns `low` to `high` - 1 of some lanes, a bit for each."""
+
+    low: int
+    high: int
+    lanes: int
+
+    def meets(self, other: TensorPlace) -> bool:
+        """Whether the two have a cell in common."""
+        return self.low < other.high and other.low < self.high and bool(self.lanes & other.lanes)
+
+
+class TensorOperand(NamedTuple):
+    """An operand of a product that is an address in tensor memory, by its part of the product. `is_written`:
+    the result lies there.
+    """
+
+    address: Address
+    part: str
+    is_written: bool
+
+
+@lru_cache(maxsize=1 << 10)
+def tensor_operands(statement: DecodedStatement) -> tuple[TensorOperand, ...]:
+    """The operands that are addresses in tensor memory, and are a base and an offset."""
+    found = []
+    for named in statement.named:
+        address = address_of(named.text) if named.operand.space == TENSOR_MEMORY else None
+        if address is not None:
+            written = named.operand.role != "source"
+            found.append(TensorOperand(address, str(named.operand.part), written))
+    return tuple(found)
+
+
+def tensor_texts(statement: DecodedStatement) -> list[str]:
+    """The operands that say which places of tensor memory a statement accesses."""
+    texts = [named.text for named in statement.named if named.operand.space == TENSOR_MEMORY]
+    word = statement.part(INSTRUCTION)
+    return texts if word is None else [*texts, word.text]
+
+
+@lru_cache(maxsize=1 << 12)
+def moved_place(statement: DecodedStatement, at: int) -> TensorPlace | None:
+    """What a warp loads from an address, or stores to it; None where no layout says."""
+    variant = statement.operation.nearest
+    layout = None if variant is None else load().layouts.get(variant.layouts.get("data", ""))
+    if variant is None or layout is None:
+        return None
+    sizes = layout.shape(stated_parameters(layout, variant))
+    if sizes.keys() != {"lane", "column"}:
+        return None
+    return _place(at, sizes["column"], ((1 << sizes["lane"]) - 1) << _lane(at))
+
+
+def product_place(
+    statement: DecodedStatement, operand: TensorOperand, at: int, word: int | None
+) -> TensorPlace:
+    """What a product accesses at the address of an operand, by its instruction descriptor, as far as that is
+    known.
+    """
+    known = None if word is None else _placed(statement.operation.opcode, operand.part, word)
+    if known is not None and known.is_full:
+        return _place(at, known.columns, (1 << _LANES) - 1)
+    lanes = _some_lanes(at) if operand.is_written else ((1 << _HALF) - 1) << _lane(at)
+    return _place(at, 1 if known is None else known.columns, lanes)
+
+
+def _place(at: int, columns: int, lanes: int) -> TensorPlace:
+    low = at & _COLUMNS
+    return TensorPlace(low, low + columns, lanes & (1 << _LANES) - 1)
+
+
+def _lane(at: int) -> int:
+    return at >> 16 & _LANES - 1
+
+
+def _some_lanes(at: int) -> int:
+    """As many lanes of each slice as any result takes, from that of an address on."""
+    half = ((1 << _HALF) - 1) << _lane(at) % _SLICE
+    return sum(half << first for first in range(0, _LANES, _SLICE))
+
+
+class _Placed(NamedTuple):
+    """How many columns a part of a product takes, and whether it takes all lanes."""
+
+    columns: int
+    is_full: bool
+
+
+@lru_cache(maxsize=1 << 8)
+def _placed(mnemonic: str, part: str, word: int) -> _Placed | None:
+    """Where a part of a product lies; None where no layout says."""
+    variant, layouts = load().judge().variant_of(mnemonic), load().layouts
+    if variant is None:
+        return None
+    try:
+        product = described_product(load(), variant, word)
+        modes = {mode: 0 for name in product.possible(part) for mode in layouts[name].mode_parameters}
+        placed = product.placed(part, modes)
+    except Question:
+        return None
+    layout = layouts[placed.layout]
+    sizes = layout.domain(placed.parameters)
+    if not {"lane", "column"} <= sizes.keys():
+        return None
+    return _Placed(sizes["column"], layout.condition is None and sizes["lane"] == _LANES)

@@ -1,0 +1,227 @@
+"""The order of what warps do to tensor memory: small kernels by the text, right and wrong ones side by side.
+
+In PIPELINE one thread multiplies, and four warps load the result in every round. In BLOCK all threads do all,
+and products read what threads store to tensor memory. A case is a kernel with some of its lines replaced.
+9.7.16.6.4.4 demands the wait for a load or store before what makes it known; a product is complete for those
+who know of a phase at which a commit behind it arrives; 9.7.16.6.4.5 says what a register's dependency orders.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+
+WIDE = 1 << 4 | 1 << 7 | 1 << 10 | 32 >> 3 << 17 | 128 >> 4 << 24  # M = 128, N = 32, D of f32
+HALF = 1 << 4 | 1 << 7 | 1 << 10 | 32 >> 3 << 17 | 64 >> 4 << 24  # M = 64: 16 lanes of each 32
+MATRIX = 2 << 61 | 1 << 46 | 64 << 32 | 1 << 16
+HEAD = """.version 8.7
+.target sm_100a
+.address_size 64
+.shared .align 1024 .b8 tile[1024];
+.visible .entry k(.param .u32 n, .param .u64 out)
+.reqntid THREADS, 1, 1
+{
+.reg .b32 %r<32>;
+.reg .b32 %v<32>;
+.reg .b64 %rd<8>;
+.reg .pred %p<8>;
+mov.u32 %r1, %tid.x;
+shr.u32 %r2, %r1, 5;
+ld.param.u32 %r9, [n];
+ld.param.u64 %rd3, [out];
+mov.b64 %rd1, MATRIX;
+mov.b64 %rd2, MATRIX;
+setp.eq.u32 %p1, %r2, ALLOCATES;
+setp.eq.u32 %p2, %r1, ISSUES;
+@%p2 mbarrier.init.shared::cta.b64 [tile+8], 1;
+@%p2 mbarrier.init.shared::cta.b64 [tile+16], 128;
+@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tile], 128;
+tcgen05.fence::before_thread_sync;
+bar.sync 0;
+tcgen05.fence::after_thread_sync;
+ld.shared.b32 %r3, [tile];
+and.b32 %r4, %r2, 3;
+shl.b32 %r4, %r4, 21;
+add.u32 %r4, %r4, %r3;
+mov.u32 %r5, 0;
+""".replace("MATRIX", str(MATRIX))
+TAIL = """END:
+tcgen05.fence::before_thread_sync;
+bar.sync 0;
+@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 128;
+ret;
+}
+"""
+BEFORE, AFTER = "tcgen05.fence::before_thread_sync;\n", "tcgen05.fence::after_thread_sync;\n"
+LOADED, STORED = "tcgen05.wait::ld.sync.aligned;\n", "tcgen05.wait::st.sync.aligned;\n"
+MULTIPLY = f"tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, {WIDE}, 0;\n"
+COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [tile+8];\n"
+LOAD = "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%v0,%v1,%v2,%v3}, [%r4];\n"
+LAST = "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%v4,%v5,%v6,%v7}, [%r4+28];\n"
+USE = "st.global.v4.b32 [%rd3], {%v0,%v1,%v2,%v3};\nst.global.v4.b32 [%rd3+16], {%v4,%v5,%v6,%v7};\n"
+ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [tile+16];\n"
+
+
+def waited(name: str, barrier: str, parity: str) -> str:
+    return (
+        f"{name}:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [{barrier}], {parity};\n@!%p3 bra {name};\n"
+    )
+
+
+EMPTY, FULL = waited("EMPTY", "tile+16", "%r7"), waited("FULL", "tile+8", "%r6")
+PIPELINE = (
+    HEAD.replace("THREADS", "160").replace("ALLOCATES", "4").replace("ISSUES", "128")
+    + "@!%p1 bra LOADS;\n@!%p2 bra END;\n"
+    + "ROUND:\nand.b32 %r6, %r5, 1;\nxor.b32 %r7, %r6, 1;\n"
+    + f"{EMPTY}{AFTER}{MULTIPLY}{COMMIT}add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p4, %r5, %r9;\n@%p4 bra ROUND;\nbra END;\n"
+    + "LOADS:\nand.b32 %r6, %r5, 1;\n"
+    + f"{FULL}{AFTER}{LOAD}{LAST}{LOADED}{BEFORE}{ARRIVE}{USE}"
+    + "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p4, %r5, %r9;\n@%p4 bra LOADS;\n"
+    + TAIL
+)
+STORE = "tcgen05.st.sync.aligned.32x32b.x4.b32 [%r4+64], {%v0,%v1,%v2,%v3};\n"
+FROM_TENSOR = f"@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], [%r8], %rd2, {WIDE}, 0;\n"
+KNOWN = f"{BEFORE}bar.sync 0;\n{AFTER}"
+BLOCK = (
+    HEAD.replace("THREADS", "128").replace("ALLOCATES", "0").replace("ISSUES", "0")
+    + "mov.b32 %v0, 0;\nmov.b32 %v1, 0;\nmov.b32 %v2, 0;\nmov.b32 %v3, 0;\nadd.u32 %r8, %r3, 64;\n"
+    + "ROUND:\nand.b32 %r6, %r5, 1;\n"
+    + f"{STORE}{STORED}{KNOWN}{FROM_TENSOR}@%p2 {COMMIT}{FULL}{AFTER}{LOAD}{LAST}{LOADED}{BEFORE}bar.sync 0;\n{AFTER}{USE}"
+    + "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p4, %r5, %r9;\n@%p4 bra ROUND;\n"
+    + TAIL
+)
+LOAD_PENDING, STORE_PENDING = "tensor-load-pending", "tensor-store-pending"
+PRODUCT_PENDING, OVERWRITTEN = "tensor-product-pending", "tensor-overwritten"
+Lines = list[tuple[str, str]]  # lines, and what stands in their place
+Told = list[tuple[str, str]]
+
+IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
+    "right": ([], []),
+    "relaxed, as the text has it": (
+        [
+            (ARRIVE, ARRIVE.replace("arrive.", "arrive.relaxed.cluster.")),
+            (EMPTY, EMPTY.replace("parity.", "parity.relaxed.cluster.")),
+            (FULL, FULL.replace("parity.", "parity.relaxed.cluster.")),
+        ],
+        [],
+    ),
+    "no wait for the loads": ([(LOADED, "")], [("likely", LOAD_PENDING)]),
+    "the wait for the loads behind the release": (
+        [(LOADED + BEFORE + ARRIVE, BEFORE + ARRIVE + LOADED)],
+        [("likely", LOAD_PENDING)],
+    ),
+    "the last columns are loaded behind the wait": ([(LAST + LOADED, LOADED + LAST)], [("likely", LOAD_PENDING)]),
+    "a wait for stores in the place of that for loads": ([(LOADED, STORED)], [("likely", LOAD_PENDING)]),
+    "no wait for the loads, and all registers are read before the release": (
+        [(LOADED + BEFORE + ARRIVE + USE, USE + BEFORE + ARRIVE)],
+        [("reading", LOAD_PENDING)],
+    ),
+    "no wait for the loads, and one register is read behind the release": (
+        [(LOADED + BEFORE + ARRIVE + USE, USE.replace("%v7", "%v6") + BEFORE + ARRIVE + "st.global.b32 [%rd3+32], %v7;\n")],
+        [("likely", LOAD_PENDING)],
+    ),
+    "released before the last columns are loaded": (
+        [(LAST + LOADED + BEFORE + ARRIVE, LOADED + BEFORE + ARRIVE + LAST + LOADED)],
+        [("error", OVERWRITTEN)],
+    ),
+    # Whoever comes first: it is executed so that all products begin before the first load.
+    "nobody waits until the accumulator is free": ([(EMPTY, "")], [("error", PRODUCT_PENDING)]),
+    "the release of one warp is taken for all": (
+        [("[tile+16], 128", "[tile+16], 32")],
+        [("error", OVERWRITTEN), ("error", PRODUCT_PENDING)],
+    ),
+    # Arrivals of two rounds fall into one phase then, too.
+    "nobody waits for the product": ([(FULL, "")], [("error", PRODUCT_PENDING), ("likely", "barrier-stuck")]),
+    "an arrival in the place of the commit": (
+        [(COMMIT, "mbarrier.arrive.shared::cta.b64 _, [tile+8];\n")],
+        [("error", PRODUCT_PENDING)],
+    ),
+    "the commit before the product": ([(MULTIPLY + COMMIT, COMMIT + MULTIPLY)], [("error", PRODUCT_PENDING)]),
+    "no fence behind the wait for the product": ([(FULL + AFTER, FULL)], [("reading", PRODUCT_PENDING)]),
+    "the fence before the wait for the product": ([(FULL + AFTER, AFTER + FULL)], [("reading", PRODUCT_PENDING)]),
+    "no fence before the release": ([(LOADED + BEFORE + ARRIVE, LOADED + ARRIVE)], []),
+    "what is loaded lies beside the product": (
+        [(LOADED, ""), ("[%r4];", "[%r4+32];"), ("[%r4+28]", "[%r4+60]"), (FULL, FULL)],
+        [],
+    ),
+    "a product of 64 rows, and loads of the other lanes": (
+        [
+            (LOADED, ""),
+            (str(WIDE), str(HALF)),
+            (LOAD, "add.u32 %r8, %r4, 1048576;\ntcgen05.ld.sync.aligned.16x64b.x4.b32 {%v0,%v1,%v2,%v3}, [%r8];\n"),
+            (LAST, ""),
+        ],
+        [],
+    ),
+    "a product of 64 rows, and loads of its lanes": (
+        [
+            (LOADED, ""),
+            (str(WIDE), str(HALF)),
+            (LOAD, "tcgen05.ld.sync.aligned.16x64b.x4.b32 {%v0,%v1,%v2,%v3}, [%r4];\n"),
+            (LAST, ""),
+        ],
+        [("likely", LOAD_PENDING)],
+    ),
+    "the address comes from nowhere": ([(LOADED, ""), ("ld.shared.b32 %r3, [tile]", "ld.global.b32 %r3, [%rd3]")], []),
+    "the accumulator is not known": (
+        [(LOADED, ""), (f"%rd2, {WIDE}", "%rd2, %r20"), ("setp.lt.u32 %p4", "ld.global.b32 %r20, [%rd3];\nsetp.lt.u32 %p4")],
+        [("likely", LOAD_PENDING)],
+    ),
+    "one lane of each warp waits, with an end of patience": (
+        [
+            (
+                FULL,
+                "elect.sync _|%p5, -1;\nmov.u32 %r10, 0;\n@!%p5 bra CAME;\nSPIN:\n"
+                "mbarrier.try_wait.parity.shared::cta.b64 %p3, [tile+8], %r6;\n@%p3 bra CAME;\n"
+                "mov.u32 %r11, %clock;\nsetp.lt.u32 %p6, %r11, 100000;\n@%p6 bra SPIN;\ntrap;\nCAME:\nbar.warp.sync -1;\n",
+            )
+        ],
+        [],
+    ),
+}  # fmt: skip
+IN_A_BLOCK: dict[str, tuple[Lines, Told]] = {
+    "right": ([], []),
+    "no wait for the store": ([(STORED, "")], [("likely", STORE_PENDING)]),
+    "a wait for loads in the place of that for stores": ([(STORED, LOADED)], [("likely", STORE_PENDING)]),
+    "no barrier behind the store": ([(STORED + KNOWN, STORED)], [("error", STORE_PENDING)]),
+    "no barrier behind the loads": (
+        [(LOADED + BEFORE + "bar.sync 0;\n" + AFTER, LOADED), (STORED + KNOWN, STORED), (STORE, "")],
+        [("error", OVERWRITTEN)],
+    ),
+    "no wait for the loads": ([(LOADED, "")], [("likely", LOAD_PENDING)]),
+    "no wait for the product": ([(FULL, "")], [("error", PRODUCT_PENDING)]),
+    "what is stored is loaded, and the store was not waited for": (
+        [(STORED + KNOWN, LOAD.replace("[%r4]", "[%r4+64]") + STORED + LOADED + KNOWN)],
+        [("likely", STORE_PENDING)],
+    ),
+    "what is stored is loaded behind the wait": (
+        [(STORED + KNOWN, STORED + LOAD.replace("[%r4]", "[%r4+64]") + LOADED + KNOWN)],
+        [],
+    ),
+    "no fence anywhere": (
+        [(BEFORE, ""), (AFTER, "")],
+        [("reading", PRODUCT_PENDING)],
+    ),
+}  # fmt: skip
+
+
+def told(kernel: str, lines: Lines) -> Told:
+    for old, new in lines:
+        assert old in kernel
+        kernel = kernel.replace(old, new)
+    report = check_text(kernel, "k.ptx")
+    assert not report.faults
+    return sorted({(one.tier, one.rule) for one in report.findings if one.tier != "info"})
+
+
+@pytest.mark.parametrize("name", IN_A_PIPELINE)
+def test_one_thread_multiplies_and_others_load(name: str) -> None:
+    lines, expected = IN_A_PIPELINE[name]
+    assert told(PIPELINE, lines) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", IN_A_BLOCK)
+def test_a_block_stores_and_multiplies_and_loads(name: str) -> None:
+    lines, expected = IN_A_BLOCK[name]
+    assert told(BLOCK, lines) == sorted(expected)
