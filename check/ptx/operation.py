@@ -19,7 +19,6 @@ OPAQUE = frozenset(("load", "update"))  # actions whose results do not depend on
 BROUGHT = OPAQUE | {"call"}  # those by which a number comes from elsewhere
 SPACES = ("shared", "global", "local", "param", "const")
 _BOTH_WAYS = frozenset({("shared", "global"), ("global", "shared")})  # destination and source
-_TOGETHER = frozenset(("cta_group::2",))
 _STRONG = frozenset(("acquire", "release", "acq_rel", "relaxed", "volatile", "mmio"))
 _TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")
 
@@ -141,7 +140,7 @@ class Operation:
     @cached_property
     def tells_several(self) -> bool:
         """Whether it does so for a pair of blocks, or at several mbarriers; no execution follows that."""
-        return self.tells_later and (self.is_multicast or not _TOGETHER.isdisjoint(self.words))
+        return self.tells_later and (self.is_multicast or self.action.pairs in self.words)
 
     @cached_property
     def is_strong(self) -> bool:
