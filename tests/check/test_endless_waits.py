@@ -9,7 +9,8 @@ import pytest
 from ptxmma.check.check_file import check_text
 
 WATCHES = ("spec/effects.yaml",)
-# Two copies are in flight where a loop begins, which waits for them; a short K passes it by.
+# Two copies are in flight where a loop begins, which waits for them. A short K passes it by: with that, nobody
+# launches a kernel.
 KERNEL = """
 .version 8.0
 .target sm_90
@@ -59,11 +60,18 @@ WAIT = "W: mbarrier.try_wait.parity.shared::cta.b64 %p5,[%r17],PARITY; @!%p5 bra
         # The phase before the first one is over; a thread that comes late waits for the second one.
         (WAIT.replace("PARITY", "1"), {"copy-incomplete", "barrier-stuck"}),
         # Nobody knows what a wait for bytes does that are no mbarrier.
-        (WAIT.replace("PARITY", "0").replace("%r17", "%r17+8"), {"copy-incomplete", "barrier-uninitialised"}),
-        ("bar.sync 0;", {"copy-incomplete"}),
+        (WAIT.replace("PARITY", "0").replace("%r17", "%r17+8"), {"barrier-uninitialised"}),
+        ("bar.sync 0;", set()),
     ],
     ids=["the first phase", "no phase", "another mbarrier", "a barrier"],
 )
 def test_what_stands_behind_an_endless_wait(wait: str, rules: set[str]) -> None:
     found = check_text(KERNEL.replace("WAIT", wait), "k.ptx").findings
     assert {one.rule for one in found if one.tier in ("error", "likely")} == rules
+
+
+def test_behind_a_barrier_all_goes_on() -> None:
+    """The loop waits for no copy here."""
+    unwaited = KERNEL.replace("cp.async.wait_group 0;\n", "").replace("WAIT", "bar.sync 0;")
+    found = check_text(unwaited, "k.ptx").findings
+    assert {one.rule for one in found if one.tier in ("error", "likely")} == {"copy-incomplete"}
