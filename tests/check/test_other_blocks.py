@@ -26,7 +26,7 @@ LOADS = (
     HEAD
     + """
 mapa.shared::cluster.u32 %r7,%r3,%r5;
-ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r12},[%r3];
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r12},[%r2+512];
 st.shared.b32 [%r3],%r1;
 // STORED
 barrier.cluster.arrive.aligned;
@@ -77,7 +77,7 @@ RIGHT = {
 ARRIVALS = (
     HEAD
     + """
-ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r12},[%r3];
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r12},[%r2+512];
 @%p1 mbarrier.init.shared::cta.b64 [%r6],4;
 @%p1 fence.mbarrier_init.release.cluster;
 barrier.cluster.arrive.aligned;
