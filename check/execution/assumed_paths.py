@@ -233,6 +233,7 @@ class AssumedPaths:
             return
         steps, numbers = self.plan.steps, group.registers.numbers
         branch = self.plan.flow.blocks[number].end - 1
+        name = steps.positive(name)
         for part in sorted({name} | steps.conjuncts(name) | steps.conjuncts(name, "or")):
             made = self.plan.written_by(part, branch)
             if made is None:

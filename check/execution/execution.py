@@ -69,7 +69,8 @@ class Execution:
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on;
     `lost_at`: where one did, why, and whether the way it goes is not known; `met_at`: a branch where threads
     may wait for others of the block.
-    `skipped`: what some threads may do was left out, since it is not known whether they do.
+    `skipped`: what some threads may do was left out, since it is not known whether they do; `skipped_at`: the
+    first branch behind which it was, and why.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
     which barrier one changes (the statement `halted_at`, and why), or after too many steps. `doubtful`: some
     group took a path by an assumed number. `asks_memory`: one stopped where a floating-point number in global
@@ -103,12 +104,14 @@ class Execution:
         self.halted = False
         self.halted_at: tuple[int, str] | None = None
         self.lost_at: tuple[int, str, bool] | None = None
+        self.skipped_at: tuple[int, str] | None = None
         self.met_at: int | None = None
         self.doubtful = False
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
         self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
         self._assumed = AssumedPaths(plan, sizes)
+        self._counted: dict[int, bool] = {}  # by block with a branch: whether the PTX shows which way it goes
         self.asks_memory = False
         self._recalled = frozenset[int]() if sizes.memory is None else plan.real_loads
         self._guessed = False  # whether threads end was not known
@@ -379,6 +382,7 @@ class Execution:
         if name is not None and name in group.registers.assumed:
             self._assumed.place(number, name)
         if isinstance(guard, LaneNumbers):
+            self._counted[number] = name not in group.registers.assumed
             if name in group.registers.assumed:
                 self._assumed.split(group, number, name, guard, statement.negated, taken)
             return self._split(group, number, name, guard, taken, block.fall)
@@ -386,6 +390,7 @@ class Execution:
         counted = name not in group.registers.assumed or self._assumed.decided(
             group, name, guard != statement.negated
         )
+        self._counted[number] = counted
         if not counted:
             if name is not None and self._assumed.closes(number, block):
                 self._assumed.measure(group, number, name)
@@ -394,7 +399,7 @@ class Execution:
                 group.doubtful = True
                 if name is not None:
                     self._assumed.go(number, name, following)
-        return self._enter(group, number, following, counted)
+        return self._enter(group, number, following)
 
     def _switch(self, group: ThreadGroup, number: int, block: Block, statement: DecodedStatement) -> bool:
         """Send threads where a table says, by the number that each has."""
@@ -426,7 +431,9 @@ class Execution:
             self.asks_memory |= name is not None and self.plan.is_scaled(name)
             self._lose(group, number, name)
             raise LostError
-        self.skipped |= any(self._assumed.acts(side, number) for side in successors)
+        if any(self._assumed.acts(side, number) for side in successors):
+            self.skipped = True
+            self.skipped_at = self.skipped_at or self._unknown_way(group, number, name)
         end = self.plan.flow.post_dominator.get(number)
         for register in self.plan.written_between(number):
             group.registers.numbers[register] = None
@@ -439,12 +446,16 @@ class Execution:
 
     def _lose(self, group: ThreadGroup, number: int, name: str | None) -> None:
         """Remember the first branch where the PTX does not show which way threads go."""
+        self.lost_at = self.lost_at or (*self._unknown_way(group, number, name), True)
+
+    def _unknown_way(self, group: ThreadGroup, number: int, name: str | None) -> tuple[int, str]:
+        """A branch, and why it is not known which way threads go."""
         at = self.plan.flow.blocks[number].end - 1
         statement = self.plan.code[at]
         why = why_not_known(group.registers, () if name is None else (name,))
         if statement.does == "switch":
             why = f"is {statement.operation.opcode}, which is not followed"
-        self.lost_at = self.lost_at or (at, why, True)
+        return at, why
 
     def _lose_at(self, group: ThreadGroup, lost: LostError) -> None:
         """Remember the first statement that does not show what a group does next."""
@@ -526,10 +537,18 @@ class Execution:
             part.done = place
             self._start(part)
 
-    def _enter(self, group: ThreadGroup, number: int, following: int | None, counted: bool = False) -> bool:
-        """Go to a block, and count the rounds of its loop; False if the group stops there. `counted`: the PTX
-        shows how many rounds there are.
+    def _is_counted(self, head: int, number: int) -> bool:
+        """Whether the PTX shows how many rounds a loop has, which begins again behind a block: by its branch,
+        or else by all branches that leave the loop.
         """
+        if number in self._counted:
+            return self._counted[number]
+        blocks, body = self.plan.flow.blocks, self.plan.loops.blocks[head]
+        left = [one for one in body if not body.issuperset(blocks[one].successors)]
+        return bool(left) and all(self._counted.get(one, False) for one in left)
+
+    def _enter(self, group: ThreadGroup, number: int, following: int | None) -> bool:
+        """Go to a block, and count the rounds of its loop; False if the group stops there."""
         group.block = following
         if following is not None and following in self.plan.loops.blocks:
             again = number in self.plan.loops.blocks[following]
@@ -540,8 +559,9 @@ class Execution:
             rounds = self.rounds
             if not self.plan.innermost(following):
                 rounds = min(rounds, _TILES if self.sizes.others else _OUTER_ROUNDS)
-            known = _MANY_ROUNDS if self.steps < _FEW_STEPS else _COUNTED_ROUNDS
-            most = max(rounds, known * counted) if busy else _IDLE_ROUNDS
+            most = rounds if busy else _IDLE_ROUNDS
+            if busy and group.rounds[following] > most and self._is_counted(following, number):
+                most = _MANY_ROUNDS if self.steps < _FEW_STEPS else _COUNTED_ROUNDS
             if group.rounds[following] > most:
                 self.paused = True
                 self._assumed.pause(following)

@@ -352,6 +352,18 @@ class WalkSteps:
             return ()
         return tuple(one for step in steps for one in step.sources[: _CHOOSES[step.words[0]]])
 
+    def positive(self, predicate: str) -> str:
+        """The predicate of which one is the negation, or one of which it is that: code that is not optimised
+        compares, and negates the result.
+        """
+        for _ in range(_MOVED):
+            definitions = self.code.definitions.get(predicate, ())
+            step = self.step(definitions[0]) if len(definitions) == 1 else None
+            if step is None or step.words != ("not", "pred") or step.guard or not step.statement.reads:
+                break
+            predicate = step.statement.reads[0]
+        return predicate
+
     def origin(self, text: str, scope: int) -> str | None:
         """The parameter or variable whose address an operand holds, if it was only moved there."""
         name, offset = self.place(text, scope) or (None, 0)
