@@ -16,7 +16,15 @@ from .ptx.operation import Operation, Operations
 from .ptx.source import Function, PtxModule
 from .undeclared import undeclared_names
 
-__all__ = ["NotJudged", "UnknownBarrier", "met_in_memory", "not_judged", "unknown_barrier"]
+__all__ = [
+    "NotJudged",
+    "UnjudgedAccesses",
+    "UnknownBarrier",
+    "met_in_memory",
+    "not_judged",
+    "unjudged_accesses",
+    "unknown_barrier",
+]
 
 _NOTHING = "nothing about it was judged"
 _ABSENT = f"the specification does not hold this instruction: {_NOTHING}"
@@ -44,6 +52,11 @@ _MET = (
     "by what threads read here, they may wait for others of their block, or decide what to do: whether that "
     "orders what they load from shared memory and store there was not judged"
 )
+_STRAYED = (
+    "what decides which way threads go here {}, so they were not all followed: what orders these accesses "
+    "was judged for some threads at most"
+)
+_UNPLACED = "where these accesses lie {}: what orders them was not judged"
 _SEVERAL = (
     "the phases of mbarriers that it completes for a pair of blocks, or in several, and what waits for them, "
     "were not judged"
@@ -96,6 +109,18 @@ class UnknownBarrier:
     elsewhere: bool = False
 
 
+@dataclass(frozen=True)
+class UnjudgedAccesses:
+    """How many statements access shared memory and were not judged; where in the text a branch stands behind
+    which they are, if it `parts` threads, or else the first of them; and where what is unknown comes from.
+    """
+
+    offset: int
+    why: str
+    statements: int
+    parts: bool
+
+
 def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
     """The instructions of a file that are not judged, or only in part, in the order of the text."""
     found: dict[tuple[str, str], NotJudged] = {}
@@ -146,6 +171,13 @@ def met_in_memory(
     """The loads and stores of shared memory by threads that may meet in memory, at a statement."""
     accesses = [s for s in function.statements if _is_ordinary(operations.of(s.opcode))]
     yield NotJudged(f"shared memory of {function.name}", module.place(offset), len(accesses), _MET)
+
+
+def unjudged_accesses(module: PtxModule, function: Function, accesses: UnjudgedAccesses) -> NotJudged:
+    """The accesses of shared memory that nobody came to, or of which it is not known where they lie."""
+    why = (_STRAYED if accesses.parts else _UNPLACED).format(accesses.why)
+    name = f"shared memory of {function.name}"
+    return NotJudged(name, module.place(accesses.offset), accesses.statements, why)
 
 
 def _is_ordinary(operation: Operation) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..spec.lazy_dataclass import dataclass
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
-from .not_judged import UnknownBarrier
+from .not_judged import UnjudgedAccesses, UnknownBarrier
 from .ptx.decode import DecodedFunction, DecodedStatement
 from .ptx.flow import Flow
 from .ptx.operation import Operation, copies_both_ways
@@ -19,6 +19,7 @@ from .ptx.source import PtxModule
 from .values.register_intervals import RegisterIntervals
 
 if TYPE_CHECKING:
+    from .execution.phase_findings import PhaseFindings
     from .registers.register_events import FunctionEvents
     from .walks.kernel_walks import KernelWalks
 
@@ -37,13 +38,15 @@ _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "lea
 @dataclass(frozen=True)
 class OrderOutcome:
     """What is known of a function beside findings, by where statements stand in the text: those that whole
-    warpgroups execute; one that uses a barrier which the PTX does not show, if no execution got past it; and
-    one by which threads may meet in memory, if that is why their loads and stores were not judged.
+    warpgroups execute; one that uses a barrier which the PTX does not show, if no execution got past it; one
+    by which threads may meet in memory, if that is why their loads and stores were not judged; and accesses
+    of shared memory that were not judged for another reason.
     """
 
     in_step: frozenset[int] = frozenset()
     unknown_barrier: UnknownBarrier | None = None
     met_at: int | None = None
+    unjudged: UnjudgedAccesses | None = None
 
 
 def check_order(
@@ -91,7 +94,7 @@ def check_order(
         if not phased:
             accesses = _access_order(walked)
             yield from surest(accesses.findings)
-            return OrderOutcome(met_at=accesses.met_at)
+            return OrderOutcome(met_at=accesses.met_at, unjudged=accesses.unjudged)
         from .execution.phase_findings import PhaseFindings
 
         phases = PhaseFindings(module, whole, flow, walked)
@@ -99,7 +102,7 @@ def check_order(
         guessed = _guessed_order(module, whole, flow, walked)
         accesses = _access_order(walked)
         yield from surest((*phases, *guessed, *accesses.findings, *_tensor_order(walked)))
-        return OrderOutcome(unknown_barrier=phases.unknown_barrier, met_at=accesses.met_at)
+        return _outcome(phases, accesses)
     return OrderOutcome()
 
 
@@ -125,31 +128,44 @@ def _guessed_order(
 
 class _AccessOrder(NamedTuple):
     """What is found about copies, bulk stores, and ordinary loads and stores of shared memory; and where in
-    the text threads may meet in memory, so that it was not judged.
+    the text threads may meet in memory, so that it was not judged; and which accesses were not, either.
     """
 
     findings: Sequence[Finding]
     met_at: int | None = None
+    unjudged: UnjudgedAccesses | None = None
+
+
+def _outcome(
+    phases: PhaseFindings, accesses: _AccessOrder, in_step: frozenset[int] = frozenset()
+) -> OrderOutcome:
+    """What is known beside findings. Where nobody gets past a barrier, that is all that is said."""
+    barrier = phases.unknown_barrier
+    unjudged = accesses.unjudged if barrier is None else None
+    return OrderOutcome(in_step, barrier, accesses.met_at, unjudged)
 
 
 def _access_order(walked: KernelWalks) -> _AccessOrder:
     code = walked.code
     generic: tuple[Finding, ...] = ()
-    met_at = None
+    met_at, unjudged = None, None
     if _is_shared(code.used):
         from .execution.generic_findings import GenericFindings
 
         found = GenericFindings(walked)
         generic = tuple(found)
-        if found.clears:
-            return _AccessOrder(generic)
+        statements = code.function.statements
         if found.met_at is not None:
-            met_at = code.function.statements[found.met_at].offset
+            met_at = statements[found.met_at].offset
+        elif (one := found.unjudged) is not None:
+            unjudged = UnjudgedAccesses(statements[one.at].offset, one.why, len(one.statements), one.parts)
+        if found.clears:
+            return _AccessOrder(generic, met_at, unjudged)
     if not any(operation.does in _COPIES for operation in code.used):
-        return _AccessOrder(generic, met_at)
+        return _AccessOrder(generic, met_at, unjudged)
     from .walks.block_findings import block_findings
 
-    return _AccessOrder((*block_findings(walked), *generic), met_at)
+    return _AccessOrder((*block_findings(walked), *generic), met_at, unjudged)
 
 
 def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:
@@ -228,4 +244,4 @@ def _shared_order(
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
     guessed = () if loud else _guessed_order(module, code, flow, walked)
     yield from surest((*certain, *phases, *guessed, *others))
-    return OrderOutcome(phases.in_step(), phases.unknown_barrier, accesses.met_at)
+    return _outcome(phases, accesses, phases.in_step())

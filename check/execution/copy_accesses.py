@@ -187,13 +187,18 @@ class CopyActs(GenericActs):
         doubtful = group.doubtful or placed if does == "drain" else self._doubtful(group, step)
         doubtful |= step.guard in registers.assumed
         if base is None:
+            self._forgo(group, step)
             return
-        self.located.add(step.position)
         if does == "copy" and not (doubtful or placed):
             self._align(step, base, threads)
         lanes, at = by_warp(threads), step.position
         fenced = not self.fills or does == "drain"
-        for warp, region, bytes_ in accessed_bytes(base, threads, width, address.offset):
+        accessed_by = accessed_bytes(base, threads, width, address.offset)
+        if accessed_by:
+            self.located.add(at)
+        else:
+            self._forgo(group, step)
+        for warp, region, bytes_ in accessed_by:
             act = self.warps[warp].clock.seen[warp]
             write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
             copied = self.clashes.written_data(step, registers, lanes[warp]) if does == "copy" else None

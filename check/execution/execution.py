@@ -111,7 +111,7 @@ class Execution:
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
         self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
         self._assumed = AssumedPaths(plan, sizes)
-        self._counted: dict[int, bool] = {}  # by block with a branch: whether the PTX shows which way it goes
+        self._shown: dict[int, bool] = {}  # by block with a branch: whether the PTX shows which way it goes
         self.asks_memory = False
         self._recalled = frozenset[int]() if sizes.memory is None else plan.real_loads
         self._guessed = False  # whether threads end was not known
@@ -382,7 +382,7 @@ class Execution:
         if name is not None and name in group.registers.assumed:
             self._assumed.place(number, name)
         if isinstance(guard, LaneNumbers):
-            self._counted[number] = name not in group.registers.assumed
+            self._shown[number] = name not in group.registers.assumed
             if name in group.registers.assumed:
                 self._assumed.split(group, number, name, guard, statement.negated, taken)
             return self._split(group, number, name, guard, taken, block.fall)
@@ -390,7 +390,7 @@ class Execution:
         counted = name not in group.registers.assumed or self._assumed.decided(
             group, name, guard != statement.negated
         )
-        self._counted[number] = counted
+        self._shown[number] = counted
         if not counted:
             if name is not None and self._assumed.closes(number, block):
                 self._assumed.measure(group, number, name)
@@ -541,11 +541,11 @@ class Execution:
         """Whether the PTX shows how many rounds a loop has, which begins again behind a block: by its branch,
         or else by all branches that leave the loop.
         """
-        if number in self._counted:
-            return self._counted[number]
+        if number in self._shown:
+            return self._shown[number]
         blocks, body = self.plan.flow.blocks, self.plan.loops.blocks[head]
         left = [one for one in body if not body.issuperset(blocks[one].successors)]
-        return bool(left) and all(self._counted.get(one, False) for one in left)
+        return bool(left) and all(self._shown.get(one, False) for one in left)
 
     def _enter(self, group: ThreadGroup, number: int, following: int | None) -> bool:
         """Go to a block, and count the rounds of its loop; False if the group stops there."""

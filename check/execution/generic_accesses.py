@@ -23,6 +23,7 @@ from .misplaced_accesses import Misplaced, misplaced, unit_of
 from .peer_accesses import PeerAccesses
 from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
+from .unknown_barriers import why_not_known
 from .warp_acts import WarpActs
 from .warp_lanes import WarpLanes, lane_addresses
 from .warps import GroupWait
@@ -147,6 +148,7 @@ class GenericActs(WarpActs):
         self.scattered = False  # some bytes were written of which it is not known where they lie
         self.misplaced: dict[int, Misplaced] = {}  # by statement
         self.located: set[int] = set()  # statements of which it is known where they access memory
+        self.unplaced: dict[int, str] = {}  # those of which it is not, and where it comes from
         self._peers = PeerAccesses(self.warps, self._found_elsewhere) if maps else None
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
@@ -176,8 +178,8 @@ class GenericActs(WarpActs):
         base: Numbers = 0 if address.base is None else group.registers.value(address.base, statement.scope)
         if base is None:
             self.scattered |= statement.does == "store"
+            self._forgo(group, step)
             return
-        self.located.add(step.position)
         doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
         placed = address.base is not None and (
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
@@ -187,7 +189,12 @@ class GenericActs(WarpActs):
         allocates = statement.does == "allocate"
         strong = updates or statement.operation.is_strong
         does, at, lanes = "store" if allocates else statement.does, step.position, by_warp(threads)
-        for warp, _, bytes_ in accessed_bytes(base, threads, width, address.offset, statement.rows):
+        accessed = accessed_bytes(base, threads, width, address.offset, statement.rows)
+        if accessed:
+            self.located.add(at)
+        else:
+            self._forgo(group, step)
+        for warp, _, bytes_ in accessed:
             stores = does == "store" and not allocates
             data = self.clashes.written_data(step, group.registers, lanes[warp]) if stores else None
             access = GenericAccess(at, does, bytes_, doubtful, placed, strong, data)
@@ -198,6 +205,13 @@ class GenericActs(WarpActs):
                 self._judge(warp, access)
             if self._peers is not None and not updates:
                 (self._peers.sent if remote else self._peers.own)(warp, access)
+
+    def _forgo(self, group: ThreadGroup, step: WalkStep) -> None:
+        """Remember an access of which it is not known where it lies."""
+        if step.position not in self.unplaced:
+            self.unplaced[step.position] = why_not_known(
+                group.registers, group.registers.steps.addressed(step)
+            )
 
     def _align(self, step: WalkStep, base: int | LaneNumbers, threads: tuple[int, ...]) -> None:
         """Remember a thread whose access does not begin where it must."""

@@ -26,6 +26,7 @@ from .generic_accesses import GenericActs
 from .misplaced_accesses import Misplaced, misplaced_findings
 from .phase_reports import ONE_WARP
 from .skipped_loops import skips_work
+from .unjudged_accesses import Unjudged, unjudged_accesses
 from .warp_lanes import LANES, WITHIN, met_between
 from .write_clashes import CLASH
 
@@ -79,7 +80,7 @@ class _Raced(NamedTuple):
     none waited for; the blocks of the function that were executed; and whether an execution stopped early.
     `within`: races of threads of one warp. `met_at`: where threads stopped that may meet in memory.
     `clashed`: two warps have written the same bytes, and nothing orders them. `misplaced`: by statement, an
-    access that does not begin where it must.
+    access that does not begin where it must. `unjudged`: accesses that no execution judged.
     """
 
     races: dict[_Key, GenericRace]
@@ -91,6 +92,7 @@ class _Raced(NamedTuple):
     met_at: int | None
     clashed: bool
     misplaced: dict[int, Misplaced]
+    unjudged: Unjudged | None
 
 
 class GenericFindings:
@@ -98,7 +100,8 @@ class GenericFindings:
     each rule and place.
 
     `followed`: every thread was executed to its end, with the number of threads that the PTX names. `met_at`:
-    a statement by which threads may meet in memory, so that what stands behind it was not judged.
+    a statement by which threads may meet in memory, so that what stands behind it was not judged. `unjudged`:
+    accesses that were not judged with the first shape of a block.
     """
 
     def __init__(self, walked: KernelWalks) -> None:
@@ -109,6 +112,7 @@ class GenericFindings:
         self._within: dict[_Key, GenericRace] = {}
         self._executed: frozenset[int] = frozenset()
         self._misplaced: dict[int, Misplaced] = {}
+        self.unjudged: Unjudged | None = None
         self.met_at = self.plan.meetings.decisive
         self._races = self._found() if self.met_at is None else {}
         self._of_one_warp = self._settled_by_groups()
@@ -179,6 +183,7 @@ class GenericFindings:
             if self.plan.function.threads is not None:
                 self.followed, self._sent = found.followed, found.sent
             first = races is None
+            self.unjudged = found.unjudged if first else self.unjudged
             kept, within = (found.races, found.within) if races is None else (races, self._within)
             races = {key: race for key, race in kept.items() if key in found.races}
             self._within = {key: race for key, race in within.items() if key in found.within}
@@ -287,8 +292,9 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     clashed = any(one.met for one in clashes)
     met_at = next((one.met_at for one in executions if one.met_at is not None), None)
     halted = any(one.halted for one in executions)
+    unjudged = unjudged_accesses(plan, executions)
     misplaced = {at: one for found in executions for at, one in _acts_of(found).misplaced.items()}
-    return _Raced(races, within, followed, sent, executed, halted, met_at, clashed, misplaced)
+    return _Raced(races, within, followed, sent, executed, halted, met_at, clashed, misplaced, unjudged)
 
 
 def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
