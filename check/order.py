@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["OrderOutcome", "check_order"]
 
 _PRODUCT = "multiply"
-_TENSOR_PRODUCT, _TENSOR_MOVES = "tensor-multiply", frozenset(("fetch", "tensor-store"))
+_TENSOR_MOVES = frozenset(("fetch", "tensor-store"))
 _COPIES = frozenset(("copy", "bulk-copy"))
 _PHASES = frozenset(("init", "await"))  # an mbarrier is made, or waited for
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
@@ -93,7 +93,7 @@ def check_order(
         walked = KernelWalks(module, whole, flow)
         if not phased:
             accesses = _access_order(walked)
-            yield from surest(accesses.findings)
+            yield from surest((*accesses.findings, *_tensor_order(walked)))
             return OrderOutcome(met_at=accesses.met_at, unjudged=accesses.unjudged)
         from .execution.phase_findings import PhaseFindings
 
@@ -169,9 +169,8 @@ def _access_order(walked: KernelWalks) -> _AccessOrder:
 
 
 def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:
-    """What is found about tensor memory that products write, and threads load or store."""
-    does = {operation.does for operation in walked.code.used}
-    if _TENSOR_PRODUCT not in does or does.isdisjoint(_TENSOR_MOVES):
+    """What is found about tensor memory that threads load or store."""
+    if all(operation.does not in _TENSOR_MOVES for operation in walked.code.used):
         return ()
     from .execution.tensor_findings import tensor_findings
 

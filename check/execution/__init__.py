@@ -10,6 +10,7 @@ end), `helping_acts.py` (what may yet end them), `execution.py` (the threads, on
 `block_sizes.py` (smaller blocks), `phase_findings.py` and `phase_reports.py` (what is reported, and how),
 `guessed_blocks.py` (the same of blocks whose size the PTX does not say), `access_records.py`,
 `generic_accesses.py`, `copy_accesses.py` and `generic_findings.py` (loads and stores of several warps, and
-copies), `allocated_words.py`, `tensor_acts.py` and `tensor_findings.py` (accesses of tensor memory), `peer_accesses.py` and `cluster_ends.py` (accesses of other blocks of the cluster). Registers are
-those of the walks (`walks/registers.py`).
+copies), `allocated_words.py`, `tensor_acts.py` and `tensor_findings.py` (accesses of tensor memory),
+`peer_accesses.py` and `cluster_ends.py` (accesses of other blocks of the cluster). Registers are those of the
+walks (`walks/registers.py`).
 """

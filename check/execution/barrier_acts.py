@@ -111,6 +111,7 @@ class BarrierActs:
         self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
+        self.astray = False  # one has, and others have gone on without what they waited for
         self._hidden = [0] * self.count  # by warp: its act when an arrival or a wait was relaxed last
         self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
 

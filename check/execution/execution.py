@@ -218,6 +218,7 @@ class Execution:
 
     def _part(self) -> bool:
         """No thread can go on: let the parts of a split group go on without each other."""
+        self.acts.astray |= not self.acts.whole
         for join in reversed(self._joins):
             if join.parts and not join.abandoned:
                 join.abandon()

@@ -15,7 +15,9 @@ from ...spec.described_operands import INSTRUCTION
 from ..memory.tensor_places import (
     TENSOR_ACTIONS,
     TensorPlace,
+    allocated_place,
     moved_place,
+    names_other_slice,
     product_place,
     tensor_operands,
 )
@@ -28,9 +30,15 @@ from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
 
-__all__ = ["TensorActs", "TensorFault", "TensorRace"]
+__all__ = ["Outside", "RaceKey", "TensorActs", "TensorFault", "TensorRace"]
 
-TensorFault = Literal["early", "unfenced", "overwritten", "load-pending", "store-pending", "unordered"]
+TensorFault = Literal[
+    "early", "unfenced", "overwritten", "load-pending", "store-pending", "unordered", "freed"
+]
+
+RaceKey = tuple[
+    TensorFault, int, int, int
+]  # what it is, its two statements, and the one that made the first known
 
 
 class TensorRace(NamedTuple):
@@ -39,18 +47,19 @@ class TensorRace(NamedTuple):
     what: `early` (of what a product may yet access), `unfenced` (the product is complete, but no fence of the
     accessing warp stands behind its wait), `overwritten` (of what others may yet load), `load-pending` (of
     what is loaded, and no wait for the load stands before what orders the two), `store-pending` (the same of
-    a store), `unordered` (nothing orders a store before what accesses its places).
-    `released`: the first statement behind a pending load or store that makes known what its warp did; −1:
-    there is none.
+    a store), `unordered` (nothing orders a store before what accesses its places), `freed` (nothing orders an
+    access before the deallocation of its places).
+    `released`: the last statement behind a pending load or store that makes known to the other warp what its
+    warp did; −1: there is none.
     """
 
     what: TensorFault
     first: int
     second: int
+    released: int
     warps: tuple[int, int]
     place: TensorPlace
     doubtful: bool
-    released: int = -1
 
 
 class _Access:
@@ -78,8 +87,18 @@ class _Access:
         self.warp, self.act, self.place, self.doubtful = warp, act, place, doubtful
         self.only_reads, self.number = only_reads, number
         self.end = NEVER
-        self.released = -1
+        self.released: list[tuple[int, int]] = []  # before it is waited for: acts that make something known
         self.behind = False
+
+
+class Outside(NamedTuple):
+    """A statement accesses columns behind those that are allocated, so many at that time."""
+
+    statement: int
+    warp: int
+    place: TensorPlace
+    allocated: int
+    doubtful: bool
 
 
 class _NoAccesses(SharedAccesses):
@@ -102,7 +121,10 @@ class TensorActs(WarpActs):
     def __init__(self, threads: int) -> None:
         super().__init__(threads, parts=2)
         self.accesses = _NoAccesses([warp.clock for warp in self.warps])
-        self.races: dict[tuple[TensorFault, int, int], TensorRace] = {}
+        self.races: dict[RaceKey, TensorRace] = {}
+        self.outside: dict[int, Outside] = {}  # by statement
+        self.misplaced: dict[int, int] = {}  # by statement: a warp that names lanes of others
+        self._columns: int | None = 0  # that were allocated; None: it is not known how many
         self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
         self._pending: list[list[_Access]] = [
             [] for _ in self.warps
@@ -117,6 +139,9 @@ class TensorActs(WarpActs):
             for warp, some in by_warp(threads).items():
                 self._do(group, step, warp, some)
             return ()
+        if does == "allocate":
+            columns = number_at(self._operand(group, step.statement, step.statement.count_at, 0), threads[0])
+            self._columns = None if columns is None or self._columns is None else self._columns + columns
         return () if does in self.skips else super().act(group, step, threads)
 
     def _do(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:
@@ -125,6 +150,8 @@ class TensorActs(WarpActs):
                 self._move(group, step, warp, threads)
             case "tensor-multiply":
                 self._product(group, step, warp, threads[0])
+            case "deallocate":
+                self._free(group, step, warp, threads[0])
             case "fetch-wait":
                 self._wait(warp, "fetch")
             case "tensor-store-wait":
@@ -138,9 +165,9 @@ class TensorActs(WarpActs):
 
     def _published(self, number: int, step: WalkStep) -> Clock | None:
         """What an arrival of a warp makes known: of one that comes later, that its products are complete."""
+        act = self.warps[number].clock.seen[number]
         for access in self._pending[number]:
-            if access.released < 0:
-                access.released = step.position
+            access.released.append((act, step.position))
         clock = super()._published(number, step)
         if clock is not None and step.statement.operation.tells_later:
             clock.seen[self.count + number] = self._products[number]
@@ -173,9 +200,11 @@ class TensorActs(WarpActs):
             return
         statement, address, thread = step.statement, step.statement.address, threads[0]
         at = None if address is None else self._at(group, *address, statement.scope, thread)
-        place = None if at is None else moved_place(statement, at)
-        if place is None:
+        place = None if at is None else moved_place(statement, at, warp)
+        if at is None or place is None:
             return
+        if names_other_slice(at, warp):
+            self.misplaced.setdefault(step.position, warp)
         act, reads = self.warps[warp].clock.seen[warp], statement.does == "fetch"
         access = _Access(step, warp, act, place, self._doubtful(group, step), reads)
         self._judge(access)
@@ -198,8 +227,23 @@ class TensorActs(WarpActs):
                 _Access(step, warp, act, place, doubtful, not operand.is_written, self._products[warp])
             )
 
+    def _free(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
+        """A warp deallocates: whatever others do there must have been done."""
+        statement = step.statement
+        at = number_at(group.registers.value(statement.operands[0], statement.scope), thread)
+        columns = number_at(self._operand(group, statement, statement.count_at, 0), thread)
+        if at is None or not columns:
+            return
+        act, place = self.warps[warp].clock.seen[warp], allocated_place(at, columns)
+        self._judge(_Access(step, warp, act, place, self._doubtful(group, step), False))
+
     def _judge(self, access: _Access) -> None:
-        """Hold an access against those before it."""
+        """Hold an access against what is allocated, and against those before it."""
+        allocated = self._columns
+        if allocated and access.place.high > allocated and access.statement not in self.outside:
+            self.outside[access.statement] = Outside(
+                access.statement, access.warp, access.place, allocated, access.doubtful
+            )
         for before in self._last.values():
             if not before.place.meets(access.place):
                 continue
@@ -212,18 +256,28 @@ class TensorActs(WarpActs):
         self._last[access.statement, access.warp, access.place] = access
 
     def _found(self, what: TensorFault, first: _Access, second: _Access, place: TensorPlace) -> None:
-        key, doubtful = (what, first.statement, second.statement), first.doubtful or second.doubtful
+        if self.astray:
+            return
+        known = self.warps[second.warp].clock.seen[first.warp]
+        released = [at for act, at in first.released if act <= known and first.warp != second.warp]
+        key = what, first.statement, second.statement, released[-1] if released else -1
+        doubtful = first.doubtful or second.doubtful
         if key not in self.races or (self.races[key].doubtful and not doubtful):
-            warps = first.warp, second.warp
-            self.races[key] = TensorRace(*key, warps, place, doubtful, first.released)
+            self.races[key] = TensorRace(*key, (first.warp, second.warp), place, doubtful)
 
     def _fault(self, before: _Access, now: _Access) -> TensorFault | None:
         """What is wrong with two accesses of one place."""
-        if (before.only_reads and now.only_reads) or before.does == now.does:
+        both_read = before.only_reads and now.only_reads
+        if both_read or before.does in (now.does, "deallocate"):
             return None
-        seen = self.warps[now.warp].clock.seen
+        seen, engine = self.warps[now.warp].clock.seen, self.count + before.warp
+        if now.does == "deallocate":
+            if before.warp == now.warp:
+                return None
+            multiplies = before.does == "tensor-multiply"
+            known = seen[engine] >= before.number if multiplies else seen[before.warp] >= before.act
+            return None if known else "freed"
         if before.does == "tensor-multiply":
-            engine = self.count + before.warp
             if seen[engine] < before.number:
                 return "early"
             return None if self._fenced[now.warp][engine] >= before.number else "unfenced"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
@@ -10,14 +10,12 @@ from ..registers.fetches import LoadsInFlight
 from ..rules import rules
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import AssumedSizes
-from .assumed_paths import LAST_ROUNDS
 from .execution import Execution
-from .tensor_acts import TensorActs, TensorFault, TensorRace
+from .tensor_acts import Outside, RaceKey, TensorActs, TensorFault, TensorRace
 
 __all__ = ["tensor_findings"]
 
 _SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
-_ROUNDS = 3  # of a loop: in the third, what two accumulators hold is written again
 _MOST_THREADS = 1024
 _RULES: dict[TensorFault, str] = {
     "early": "tensor-product-pending",
@@ -26,13 +24,18 @@ _RULES: dict[TensorFault, str] = {
     "load-pending": "tensor-load-pending",
     "store-pending": "tensor-store-pending",
     "unordered": "tensor-store-pending",
+    "freed": "tensor-freed",
 }
-_FENCED: Undefined = ((("product-fence", "needed"),),)
+_OPEN: Mapping[TensorFault, Undefined] = {
+    "unfenced": ((("product-fence", "needed"),),),
+    "freed": ((("freed-access", "undefined"),),),
+}
 _READ: Undefined = ((("load-read", "unordered"),),)
 _DOES = {
     "fetch": "loads",
     "tensor-store": "stores to",
     "tensor-multiply": "begins a product that accesses",
+    "deallocate": "deallocates",
 }
 _WHY: dict[TensorFault, str] = {
     "early": "no phase that this warp has waited for shows that the product is complete",
@@ -41,6 +44,7 @@ _WHY: dict[TensorFault, str] = {
     "load-pending": "no wait for the load stands before what orders the two",
     "store-pending": "no wait for the store stands before what orders the two",
     "unordered": "no barrier, and no phase of an mbarrier, orders the two",
+    "freed": "no barrier, and no phase of an mbarrier, orders the two",
 }
 
 
@@ -52,18 +56,19 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
     threads = prod(function.threads or (0,))
     if not 0 < threads <= _MOST_THREADS or any(one.tells_several for one in walked.code.used):
         return ()
-    races: dict[tuple[TensorFault, int, int], TensorRace] = {}
+    races: dict[RaceKey, TensorRace] = {}
+    outside: dict[int, Outside] = {}
+    misplaced: dict[int, int] = {}  # by statement: the warp
     sizes = [AssumedSizes(_SIZE)]
     for size in sizes:
-        last = len(sizes) > 1
         acts = TensorActs(threads)
-        found = Execution(walked.tensor_plan, threads, size, acts, LAST_ROUNDS + 1 if last else _ROUNDS)
+        found = Execution(walked.tensor_plan, threads, size, acts)
         if found.skipped:
             return ()
-        races = acts.races | races
-        if not last:
+        races, outside, misplaced = acts.races | races, acts.outside | outside, acts.misplaced | misplaced
+        if len(sizes) == 1:
             sizes += found.endings
-    if not races:
+    if not (races or outside or misplaced):
         return ()
     told: dict[tuple[str, int], list[TensorRace]] = {}
     for race in sorted(races.values(), key=lambda race: (race.what == "unfenced", race.doubtful, race.first)):
@@ -75,13 +80,54 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
             key = name, walked.flow.block_of(culprit)
         told.setdefault(key, []).append(race)
     loads = LoadsInFlight(walked.code, walked.flow)
-    return [_finding(walked, some, loads) for some in told.values()]
+    findings = [_finding(walked, some, loads) for some in told.values()]
+    if misplaced:
+        findings.append(_misplaced(walked, misplaced))
+    if outside:
+        findings.append(_outside(walked, [outside[index] for index in sorted(outside)]))
+    return findings
+
+
+def _misplaced(walked: KernelWalks, warps: Mapping[int, int]) -> Finding:
+    """All accesses of lanes that only other warps reach."""
+    first = min(warps)
+    warp = warps[first]
+    says = f"warp {warp} {_DOES[walked.code[first].does]} lanes of another warp of its warpgroup"
+    return _of_one(walked, "tensor-lanes", first, True, says, says, len(warps) - 1)
+
+
+def _outside(walked: KernelWalks, accesses: Sequence[Outside]) -> Finding:
+    """All accesses of columns that are not allocated: most likely too few are."""
+    one = min(accesses, key=lambda one: one.doubtful)
+    columns = f"columns {one.place.low} to {one.place.high - 1}"
+    says = f"warp {one.warp} {_DOES[walked.code[one.statement].does]} {columns}"
+    what = f"{says}, counted from the first that is allocated, and {one.allocated} are allocated"
+    return _of_one(walked, "tensor-outside", one.statement, one.doubtful, what, says, len(accesses) - 1)
+
+
+def _of_one(
+    walked: KernelWalks, name: str, index: int, doubtful: bool, what: str, says: str, more: int
+) -> Finding:
+    """A finding about one statement."""
+    statement, rule = walked.code.function.statements[index], rules()[name]
+    place = walked.module.place(statement.offset)
+    return Finding(
+        name,
+        LIKELY if doubtful or not walked.code.function.exact else ERROR,
+        place,
+        walked.code.function.name,
+        f"{rule.title}: {what}",
+        rule.section,
+        rule.mend,
+        (Moment(place, statement.opcode, says),),
+        more=more,
+    )
 
 
 def _readings(race: TensorRace, loads: LoadsInFlight) -> Undefined:
     """Under which readings of the text a race is undefined."""
-    if race.what == "unfenced":
-        return _FENCED
+    if race.what in _OPEN:
+        return _OPEN[race.what]
     behind = race.released if race.released >= 0 else race.second
     if race.what == "load-pending" and race.first not in loads.before(behind):
         return _READ

@@ -21,15 +21,25 @@ __all__ = [
     "TENSOR_ACTIONS",
     "TensorOperand",
     "TensorPlace",
+    "allocated_place",
     "moved_place",
+    "names_other_slice",
     "product_place",
     "tensor_operands",
     "tensor_texts",
 ]
 
-# What is done to tensor memory, or orders it, beside allocations and arrivals.
+# What is done to allocated tensor memory, or orders it, beside arrivals.
 TENSOR_ACTIONS = frozenset(
-    ("fetch", "fetch-wait", "tensor-store", "tensor-store-wait", "tensor-multiply", "tensor-fence")
+    (
+        "fetch",
+        "fetch-wait",
+        "tensor-store",
+        "tensor-store-wait",
+        "tensor-multiply",
+        "tensor-fence",
+        "deallocate",
+    )
 )
 _LANES = 128
 _COLUMNS = (1 << 16) - 1  # the bits of an address that are its column
@@ -79,8 +89,11 @@ def tensor_texts(statement: DecodedStatement) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 12)
-def moved_place(statement: DecodedStatement, at: int) -> TensorPlace | None:
-    """What a warp loads from an address, or stores to it; None where no layout says."""
+def moved_place(statement: DecodedStatement, at: int, warp: int) -> TensorPlace | None:
+    """What a warp loads from an address, or stores to it; None where no layout says. It reaches one slice of
+    the lanes only, by its number in the warpgroup (9.7.16.8.1): DeepGEMM and TileLang let all warps name the
+    first lane.
+    """
     variant = statement.operation.nearest
     layout = None if variant is None else load().layouts.get(variant.layouts.get("data", ""))
     if variant is None or layout is None:
@@ -88,7 +101,8 @@ def moved_place(statement: DecodedStatement, at: int) -> TensorPlace | None:
     sizes = layout.shape(stated_parameters(layout, variant))
     if sizes.keys() != {"lane", "column"}:
         return None
-    return _place(at, sizes["column"], ((1 << sizes["lane"]) - 1) << _lane(at))
+    lane = _lane(at) % _SLICE + warp * _SLICE % _LANES
+    return _place(at, sizes["column"], ((1 << sizes["lane"]) - 1) << lane)
 
 
 def product_place(
@@ -102,6 +116,19 @@ def product_place(
         return _place(at, known.columns, (1 << _LANES) - 1)
     lanes = _some_lanes(at) if operand.is_written else ((1 << _HALF) - 1) << _lane(at)
     return _place(at, 1 if known is None else known.columns, lanes)
+
+
+def names_other_slice(at: int, warp: int) -> bool:
+    """Whether an address names lanes that only other warps of the warpgroup reach: not the first ones, which
+    stand for those of each warp.
+    """
+    named = _lane(at) // _SLICE
+    return named not in (0, warp % (_LANES // _SLICE))
+
+
+def allocated_place(at: int, columns: int) -> TensorPlace:
+    """As many columns of all lanes as are allocated at an address."""
+    return _place(at, columns, (1 << _LANES) - 1)
 
 
 def _place(at: int, columns: int, lanes: int) -> TensorPlace:

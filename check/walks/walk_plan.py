@@ -40,6 +40,7 @@ _WORDS = frozenset(("load", "store"))
 # What counts where ordinary reads do; who allocates writes an address to read.
 _READING = ("load", "allocate")
 PRODUCTS = frozenset(("multiply", "commit", "wait"))
+_ALLOCATING = frozenset(("allocate", "deallocate"))
 _SETUP = frozenset(
     ("init", "invalidate", "expect", "memory-fence")
 )  # what only barriers with phases are about
@@ -228,7 +229,7 @@ class WalkPlan:
         for index in self.code.doing(*TENSOR_ACTIONS, "allocate"):
             self._acting.add(index)
             statement = self.code[index]
-            waiting += statement.reads if statement.does == "allocate" else self._named(statement)
+            waiting += statement.reads if statement.does in _ALLOCATING else self._named(statement)
         wanted = self.closed(waiting)
         loads = (self.code[index] for index in self.code.doing("load"))
         read = (one for one in loads if not wanted.isdisjoint(one.writes) and one.operation.space == "shared")

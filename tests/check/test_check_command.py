@@ -185,8 +185,8 @@ def test_what_was_not_judged_is_said_aloud(run: Run, file: Write) -> None:
     code, out, _ = run("check", path)
     assert code == 0
     left = (
-        "whether accesses of tensor memory stay within what is allocated, their order where no execution "
-        "follows it, and when shared memory is read,"
+        "where in tensor memory accesses lie and their order, where no execution follows them, and when shared "
+        "memory is read,"
     )
     said = f"{left} was not judged yet"
     assert f"{path}:9:1: not judged: tcgen05 (4 statements): {said}" in out

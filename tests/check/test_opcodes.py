@@ -191,8 +191,8 @@ def test_special_registers_and_what_is_not_judged() -> None:
     assert " ".join(effects.threads) == THREADS
     assert effects.uniform_names == set(UNIFORM.split())
     left = (
-        "whether accesses of tensor memory stay within what is allocated, their order where no execution "
-        "follows it, and when shared memory is read,"
+        "where in tensor memory accesses lie and their order, where no execution follows them, and when shared "
+        "memory is read,"
     )
     arrives = "when its bytes arrive in the other block of the cluster, and what waits for them there,"
     assert effects.unjudged == {"tcgen05": left, "st.async": arrives, "red.async": arrives}

@@ -17,13 +17,13 @@ TIERS = {
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent copy-incomplete
         proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint operand-multiple matrix-alignment
-        tensor-overwritten tensor-store-pending""",
+        tensor-overwritten tensor-store-pending tensor-outside""",
     "likely error": "inline.guard",
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised tensor-product-pending""",
     "error reading": "metadata-code accumulator-reshaped",
-    "likely": "legality.unknown cluster-ended",
-    "reading": """a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited""",
+    "likely": "legality.unknown cluster-ended tensor-lanes",
+    "reading": """a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited tensor-freed""",
     "likely reading": "warp-unsynchronised tensor-load-pending",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
         legality.deprecated tensor-load-read inline.operand-unused""",
@@ -47,6 +47,7 @@ def test_every_question_that_no_model_follows() -> None:
     assert {n: (*s.settings, s.default, s.strict) for n, s in switches.items()} == {
         "letter": ("undefined", "harmless", "harmless", "undefined"),
         "load-registers": ("every", "true", "every", "true"),
+        "freed-access": ("allowed", "undefined", "allowed", "undefined"),
         "product-fence": ("implied", "needed", "implied", "needed"),
         "load-read": ("ordered", "unordered", "ordered", "unordered"),
         "allocating-warp": ("any", "same", "any", "same"),

@@ -168,6 +168,27 @@ IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
         [(LOADED, ""), (f"%rd2, {WIDE}", "%rd2, %r20"), ("setp.lt.u32 %p4", "ld.global.b32 %r20, [%rd3];\nsetp.lt.u32 %p4")],
         [("likely", LOAD_PENDING)],
     ),
+    "all warps name the first lane": ([("shl.b32 %r4, %r4, 21", "mov.u32 %r4, 0")], []),
+    "all warps name the first lane, and do not wait for their loads": (
+        [("shl.b32 %r4, %r4, 21", "mov.u32 %r4, 0"), (LOADED, "")],
+        [("likely", LOAD_PENDING)],
+    ),
+    "warps name each other's lanes": (
+        [("shl.b32 %r4, %r4, 21", "xor.b32 %r4, %r4, 1;\nshl.b32 %r4, %r4, 21")],
+        [("likely", "tensor-lanes")],
+    ),
+    "fewer columns are allocated than are multiplied into": (
+        [("[tile], 128", "[tile], 32"), ("%r3, 128", "%r3, 32"), ("[%r3], %rd1", "[%r8], %rd1"), (EMPTY, "add.u32 %r8, %r3, 8;\n" + EMPTY)],
+        [("error", "tensor-outside")],
+    ),
+    "as many columns are allocated as are multiplied into": (
+        [("[tile], 128", "[tile], 32"), ("%r3, 128", "%r3, 32")],
+        [],
+    ),
+    "a warp deallocates before others have loaded": (
+        [(BEFORE + "bar.sync 0;\n@%p1 tcgen05.dealloc", "@%p1 tcgen05.dealloc")],
+        [("reading", "tensor-freed")],
+    ),
     "one lane of each warp waits, with an end of patience": (
         [
             (
@@ -189,7 +210,12 @@ IN_A_BLOCK: dict[str, tuple[Lines, Told]] = {
         [(LOADED + BEFORE + "bar.sync 0;\n" + AFTER, LOADED), (STORED + KNOWN, STORED), (STORE, "")],
         [("error", OVERWRITTEN)],
     ),
-    "no wait for the loads": ([(LOADED, "")], [("likely", LOAD_PENDING)]),
+    # All registers are read before the next round's barrier, behind which the product begins.
+    "no wait for the loads": ([(LOADED, "")], [("reading", LOAD_PENDING)]),
+    "no wait for the loads, which are read behind both barriers": (
+        [(LOADED, ""), (AFTER + USE, AFTER), (STORE + STORED + KNOWN, STORE + STORED + KNOWN + USE)],
+        [("likely", LOAD_PENDING)],
+    ),
     "no wait for the product": ([(FULL, "")], [("error", PRODUCT_PENDING)]),
     "what is stored is loaded, and the store was not waited for": (
         [(STORED + KNOWN, LOAD.replace("[%r4]", "[%r4+64]") + STORED + LOADED + KNOWN)],
@@ -204,6 +230,37 @@ IN_A_BLOCK: dict[str, tuple[Lines, Told]] = {
         [("reading", PRODUCT_PENDING)],
     ),
 }  # fmt: skip
+
+
+SECOND = "tile+24"
+OTHER = LOAD.replace("[%r4]", "[%r4+64]")
+TWO_PRODUCTS = (
+    PIPELINE.replace(
+        "mbarrier.init.shared::cta.b64 [tile+8], 1;",
+        f"mbarrier.init.shared::cta.b64 [tile+8], 1;\n@%p2 mbarrier.init.shared::cta.b64 [{SECOND}], 1;",
+    )
+    .replace("mov.u32 %r5, 0;\n", "mov.u32 %r5, 0;\nadd.u32 %r8, %r3, 64;\n")
+    .replace(COMMIT, COMMIT + MULTIPLY.replace("[%r3]", "[%r8]") + COMMIT.replace("tile+8", SECOND))
+    .replace(
+        "@%p4 bra LOADS;\n", f"@%p4 bra LOADS;\n{waited('LAST', SECOND, '%r6')}{AFTER}{OTHER}{LOADED}{USE}"
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], []),
+        ([(waited("LAST", SECOND, "%r6"), "")], [("error", PRODUCT_PENDING)]),
+        ([(waited("LAST", SECOND, "%r6"), waited("LAST", SECOND, "1"))], [("error", PRODUCT_PENDING)]),
+    ],
+    ids=["right", "no wait", "the phase before the last one"],
+)
+def test_who_knows_of_a_commit_knows_of_those_before_it(lines: Lines, expected: Told) -> None:
+    """The second product of every round has a barrier of its own, for which the others wait once, behind the
+    last round: they know by the first barrier of that round that the phase before is over.
+    """
+    assert told(TWO_PRODUCTS, lines) == expected
 
 
 def told(kernel: str, lines: Lines) -> Told:
