@@ -90,16 +90,16 @@ def tensor_texts(statement: DecodedStatement) -> list[str]:
 
 @lru_cache(maxsize=1 << 12)
 def moved_place(statement: DecodedStatement, at: int, warp: int) -> TensorPlace | None:
-    """What a warp loads from an address, or stores to it; None where no layout says. It reaches one slice of
-    the lanes only, by its number in the warpgroup (9.7.16.8.1): DeepGEMM and TileLang let all warps name the
-    first lane.
+    """What a warp loads from an address, or stores to it; of two accesses by one statement, the first. None
+    where no layout says. A warp reaches one slice of the lanes only, by its number in the warpgroup
+    (9.7.16.8.1): DeepGEMM and TileLang let all warps name the first lane.
     """
     variant = statement.operation.nearest
     layout = None if variant is None else load().layouts.get(variant.layouts.get("data", ""))
     if variant is None or layout is None:
         return None
     sizes = layout.shape(stated_parameters(layout, variant))
-    if sizes.keys() != {"lane", "column"}:
+    if not {"lane", "column"} <= sizes.keys():
         return None
     lane = _lane(at) % _SLICE + warp * _SLICE % _LANES
     return _place(at, sizes["column"], ((1 << sizes["lane"]) - 1) << lane)
