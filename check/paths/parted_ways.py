@@ -52,7 +52,7 @@ class PartedWays:
         if len(sides) != 2:
             return True
         within = self.flow.reached(sides, join)
-        pairs = self._pairs(number, within, size)
+        pairs = self._pairs(number, within, size, self.reaching.at(self.flow.blocks[block].start))
         self._steps = 0
         for (first, there), (second, past) in pairs:
             for assumed in self._ways(first, block, None, join, there, {}, frozenset()):
@@ -63,10 +63,10 @@ class PartedWays:
         return self._steps > _MOST_STEPS or len(pairs) > _MOST_PAIRS
 
     def _pairs(
-        self, number: int, within: set[int], size: int
+        self, number: int, within: set[int], size: int, later: frozenset[int]
     ) -> list[tuple[tuple[int, Guards], tuple[int, Guards]]]:
         """Two threads that act together and come to a block, and that its branch parts: where each goes
-        first, and its guards.
+        first, and its guards. The first is one of those that may come to where it matters, `later`.
         """
         self._decided = {}
         self._guards({number, *within}, within, 0)
@@ -76,16 +76,20 @@ class PartedWays:
         parted: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
         for start in range(0, min(map(len, decided), default=0), size):
             ways: dict[tuple[int, ...], int] = {}
+            on: dict[tuple[int, ...], None] = {}
             for thread in range(start, min(start + size, *map(len, decided))):
                 if thread not in coming:
                     continue
-                ways.setdefault(tuple(values[thread] for values in decided), thread)
+                way = tuple(values[thread] for values in decided)
+                ways.setdefault(way, thread)
+                if thread in later:
+                    on[way] = None
             for way, thread in ways.items():
                 if way not in alike:
                     guards = self._guards({number, *within}, within, thread)
                     alike[way] = self._first(number, guards), guards
             parted |= {
-                (one, other): None for one, other in product(ways, ways) if alike[one][0] != alike[other][0]
+                (one, other): None for one, other in product(on, ways) if alike[one][0] != alike[other][0]
             }
             if len(parted) > _MOST_PAIRS:
                 break

@@ -195,3 +195,46 @@ ROLE = "setp.eq.s32 %p2, %r3, {};"
 def test_a_branch_parts_only_threads_that_come_to_it(first: int, second: str, verdict: list[str]) -> None:
     found = check_text(ALONE.format(first=first, second=second), "k.ptx").findings
     assert [one.rule for one in found if one.tier == "error" and "aligned" in one.rule] == verdict
+
+
+BITS = "".join(
+    f"and.b32 %r5, %r2, {1 << bit};\nsetp.ne.u32 %p7, %r5, 0;\n@%p7 bra BIT{bit};\nst.global.u32 [%d1], %r5;\nBIT{bit}:\n"
+    for bit in range(5)
+)  # fmt: skip
+MANY_ROLES = f"""shr.u32 %r3, %r2, 5;
+setp.gt.s32 %p1, %r3, 9;
+@%p1 bra HIGH;
+setp.ne.s32 %p2, %r3, 8;
+@%p2 bra NINE;
+{BITS}bra.uni END;
+NINE:
+setp.ne.s32 %p4, %r3, 9;
+@%p4 bra OTHERS;
+st.global.u32 [%d1], %r3;
+bra.uni END;
+HIGH:
+setp.lt.s32 %p5, %r3, FIRST;
+@%p5 bra END;
+OTHERS:
+sub.u32 %r4, %r3, FIRST;
+setp.gt.u32 %p6, %r4, 19;
+@%p6 bra END;
+setmaxnreg.dec.sync.aligned.u32 48;
+END:
+ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"), [("12", []), ("11", [("error", "aligned-divergent")])], ids=["right", "wrong"]
+)
+def test_a_branch_parts_a_warpgroup_that_never_comes_there(
+    first: str, expected: list[tuple[str, str]]
+) -> None:
+    """Warps 8 to 11 have roles of their own, and FIRST to 31 give registers back: from 12 on whole warpgroups.
+    There are more ways through the roles than are looked at.
+    """
+    text = HEAD.replace("reqntid 128", "reqntid 1024").replace("wgmma.fence.sync.aligned;\n", "")
+    text += MANY_ROLES.replace("FIRST", first)
+    assert [(one.tier, one.rule) for one in check_text(text, "k.ptx").findings] == expected
