@@ -74,7 +74,7 @@ class Execution:
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
     which barrier one changes (the statement `halted_at`, and why), or after too many steps. `doubtful`: some
     group took a path by an assumed number. `asks_memory`: one stopped where a floating-point number in global
-    memory decides.
+    memory decides. `counted`: what counters in global memory have come to, from an assumed 0.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Execution:
         self.asks_memory = False
         self._recalled = frozenset[int]() if sizes.memory is None else plan.real_loads
         self._guessed = False  # whether threads end was not known
-        self._counted = 0  # what counters in global memory have come to
+        self.counted = 0
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = Counter[int]()  # threads, by the rank of their block
@@ -330,8 +330,8 @@ class Execution:
         stride = registers.number(step.statement.operands[-1], step.statement.scope) or 0
         row: list[int | None] = [None] * len(registers.threads)
         for thread in threads if 0 < stride < _MOST_COUNTED else ():
-            row[thread] = self._counted
-            self._counted += stride
+            row[thread] = self.counted
+            self.counted += stride
         registers.receive(step, [registers.math.joined(row)], guard, True)
 
     def _end(self, group: ThreadGroup) -> None:

@@ -25,6 +25,7 @@ from .execution import Execution
 from .generic_accesses import GenericActs
 from .misplaced_accesses import Misplaced, misplaced_findings
 from .phase_reports import ONE_WARP
+from .same_faults import FaultName, is_found_in_each
 from .skipped_loops import skips_work
 from .unjudged_accesses import Unjudged, unjudged_accesses
 from .warp_lanes import LANES, WITHIN, met_between
@@ -72,7 +73,6 @@ _OTHER_PLACES = tuple(
     tuple((f"%ctaid.{axis}", number) for axis in axes) for number in (1, 4) for axes in ("y", "x", "z", "xyz")
 )
 _FEWER = (1, 2)  # rounds: by what a loop leaves in flight, of up to three stages; or elements: a remainder
-_Key = tuple[str, int, int]  # what a race is, and its two statements
 
 
 class _Raced(NamedTuple):
@@ -83,8 +83,8 @@ class _Raced(NamedTuple):
     access that does not begin where it must. `unjudged`: accesses that no execution judged.
     """
 
-    races: dict[_Key, GenericRace]
-    within: dict[_Key, GenericRace]
+    races: dict[FaultName, GenericRace]
+    within: dict[FaultName, GenericRace]
     followed: bool
     sent: list[Sent]
     executed: frozenset[int]
@@ -109,7 +109,7 @@ class GenericFindings:
         self.plan = walked.reading_plan
         self.followed = False
         self._sent: list[Sent] = []
-        self._within: dict[_Key, GenericRace] = {}
+        self._within: dict[FaultName, GenericRace] = {}
         self._executed: frozenset[int] = frozenset()
         self._misplaced: dict[int, Misplaced] = {}
         self.unjudged: Unjudged | None = None
@@ -171,8 +171,8 @@ class GenericFindings:
     def _blocks_of(self, race: GenericRace) -> set[int]:
         return {self.plan.flow.block_of(race.first), self.plan.flow.block_of(race.second)}
 
-    def _found(self) -> dict[_Key, GenericRace]:
-        races: dict[_Key, GenericRace] | None = None
+    def _found(self) -> dict[FaultName, GenericRace]:
+        races: dict[FaultName, GenericRace] | None = None
         for shape in _blocks(self.plan):
             found = _raced(self.plan, shape)
             if found.clashed:
@@ -195,19 +195,24 @@ class GenericFindings:
             races = _of_several_warps(self.plan, races)
         return {**self._between_blocks(), **(races or {})}
 
-    def _between_blocks(self) -> dict[_Key, GenericRace]:
+    def _between_blocks(self) -> dict[FaultName, GenericRace]:
         """The races between blocks of a cluster that can be executed together, and those within one where
-        the cluster's first block does not come.
+        the cluster's first block does not come. They are so in a cluster of each size that is tried.
         """
         shape = self.plan.function.threads
-        if shape is None or not self.plan.mapped or self.plan.meetings or not self.walked.are_together:
+        if shape is None or not self.plan.mapped or self.plan.meetings:
             return {}
-        found = _raced(self.walked.reading_cluster_plan, shape)
-        if found.halted:
+        tried = [_raced(walked.reading_cluster_plan, shape) for walked in self.walked.clusters]
+        if not tried or any(one.halted for one in tried):
             return {}
-        self._sent += () if self._sent else found.sent
+        first, *others = tried
+        self._sent += first.sent if not self._sent and all(one.sent for one in others) else ()
         each = size_of(shape) // WARP
-        races = {key: race._replace(doubtful=True, each=each) for key, race in found.races.items()}
+        races = {
+            key: race._replace(doubtful=True, each=each)
+            for key, race in first.races.items()
+            if is_found_in_each(key, [one.races for one in others])
+        }
         return {
             key: race
             for key, race in races.items()
@@ -235,7 +240,7 @@ def _has_warps(plan: WalkPlan) -> bool:
     return meets or bool(plan.code.doing("multiply"))
 
 
-def _of_several_warps(plan: WalkPlan, races: dict[_Key, GenericRace]) -> dict[_Key, GenericRace]:
+def _of_several_warps(plan: WalkPlan, races: dict[FaultName, GenericRace]) -> dict[FaultName, GenericRace]:
     """The races in a function that is not meant for blocks of one warp: there, a load of theirs would read
     bytes that nothing writes.
     """
@@ -252,7 +257,7 @@ def _of_several_warps(plan: WalkPlan, races: dict[_Key, GenericRace]) -> dict[_K
 
 def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     """What a block of so many threads does, with several numbers for its parameters."""
-    races: dict[_Key, GenericRace] = {}
+    races: dict[FaultName, GenericRace] = {}
     executions: list[Execution] = []
     first = _with_work(plan, shape)
     sizes = [first.sizes]
@@ -346,15 +351,16 @@ def _acts_of(found: Execution) -> GenericActs:
     return found.acts
 
 
-def _races(found: Execution) -> dict[_Key, GenericRace]:
+def _races(found: Execution) -> dict[FaultName, GenericRace]:
     acts = _acts_of(found)
     elsewhere = acts.elsewhere if acts.elsewhere and found.is_alike else {}
     pairs = (*acts.races.items(), *elsewhere.items())
-    races: dict[_Key, GenericRace] = {(race.what, *pair): race for pair, race in pairs}
-    return {**races, **acts.copy_races} if isinstance(acts, CopyActs) else races
+    races: dict[FaultName, GenericRace] = {(race.what, *pair): race for pair, race in pairs}
+    races |= acts.copy_races if isinstance(acts, CopyActs) else {}
+    return {key: race._replace(doubtful=True) for key, race in races.items()} if found.counted else races
 
 
-def _is_cleared(key: _Key, race: GenericRace, plan: WalkPlan, executions: Iterable[Execution]) -> bool:
+def _is_cleared(key: FaultName, race: GenericRace, plan: WalkPlan, executions: Iterable[Execution]) -> bool:
     """Whether accesses that a parameter places lie apart with one number of it: hosts pass what fits."""
     blocks = {plan.flow.block_of(race.first), plan.flow.block_of(race.second)}
     return race.placed and any(
@@ -384,7 +390,7 @@ def _does(statement: DecodedStatement) -> str:
 def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
     name, why = _RULES[race.what]
     rule = rules()[name]
-    steps = walked.cluster_plan.steps if race.each else walked.steps
+    steps = walked.clusters[0].cluster_plan.steps if race.each else walked.steps
     region = steps.in_variable(race.region)
     statements = [walked.code.function.statements[index] for index in (race.first, race.second)]
     places = [walked.module.place(statement.offset) for statement in statements]

@@ -27,6 +27,7 @@ from .cluster_ends import cluster_ends, unawaited
 from .deciding_numbers import deciding_sizes
 from .execution import ROUNDS, Execution
 from .phase_reports import RACE_RULES, PhaseReports
+from .same_faults import FaultName, is_found_in_each
 from .shared_accesses import PhaseRace
 from .shown_waits import shown_waits
 from .stuck_waits import Stuck
@@ -59,7 +60,7 @@ def _waits(found: Execution) -> set[tuple[int, int]]:
     return {(one.statement, one.barrier) for one in found.stuck}
 
 
-def _key(race: PhaseRace) -> tuple[str, int, int]:
+def _key(race: PhaseRace) -> FaultName:
     """What a race is, and its two statements."""
     return race.what, race.first, race.second
 
@@ -198,7 +199,7 @@ class PhaseFindings:
         """
         plan = self.walked.plan
 
-        def races_with(sizes: AssumedSizes) -> dict[tuple[str, int, int], PhaseRace]:
+        def races_with(sizes: AssumedSizes) -> dict[FaultName, PhaseRace]:
             found = Execution(plan, threads, sizes, rounds=rounds, shape=shape)
             if not found.followed or found.halted:
                 return {}
@@ -240,9 +241,7 @@ class PhaseFindings:
         """Execute clusters of several sizes; whether all were followed. What is found in each of them is
         doubtful, since nobody says which ones a host asks for.
         """
-        sizes = [
-            PhaseFindings(self.module, self.code, self.flow, walked) for walked in self.walked.in_clusters
-        ]
+        sizes = [PhaseFindings(self.module, self.code, self.flow, walked) for walked in self.walked.clusters]
         followed = True
         for one in sizes:
             one.plan = self.plan
@@ -251,8 +250,10 @@ class PhaseFindings:
             return False
         first, *others = sizes
         known = {_key(race) for race in self.races}
-        alike = {_key(race) for race in first.races}.intersection(*(map(_key, one.races) for one in others))
-        self.races += [race for race in first.races if _key(race) in alike - known]
+        names = [[*map(_key, one.races)] for one in others]
+        self.races += [
+            race for race in first.races if _key(race) not in known and is_found_in_each(_key(race), names)
+        ]
         for pair, early in first.unpublished.items():
             if all(pair in other.unpublished for other in others):
                 self.unpublished.setdefault(pair, early)
@@ -284,9 +285,9 @@ class PhaseFindings:
 
     def _collect(self, found: Execution, alone: bool) -> None:
         """Take over what an execution found. `alone`: no other block of a cluster does anything to it. What
-        was found with numbers in memory is doubtful: nobody says what these are.
+        was found with numbers in memory is doubtful: nobody says what these are, nor where counters begin.
         """
-        guessed = found.sizes.memory is not None
+        guessed = found.sizes.memory is not None or found.counted > 0
         races = (one for one in found.acts.accesses if not _is_unseen(found, one))
         self.races += [replace(one, doubtful=one.doubtful or guessed) for one in races]
         self.unpublished |= found.acts.unpublished

@@ -77,8 +77,12 @@ class KernelWalks:
         return clusters_together(self.steps, self.cluster)
 
     @cached_property
-    def in_clusters(self) -> Sequence[KernelWalks]:
-        """The same in clusters of several sizes, where a host says the size."""
+    def clusters(self) -> Sequence[KernelWalks]:
+        """The same in clusters whose blocks can be executed together: of one size, if that is known; of
+        several ones, if a host says the size.
+        """
+        if self.are_together:
+            return (self,)
         if not asks_for_blocks(self.steps):
             return ()
         sizes = (KernelWalks(self.module, self.code, self.flow, (blocks, 1, 1)) for blocks in _BLOCKS)

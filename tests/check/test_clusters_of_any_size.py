@@ -95,3 +95,43 @@ def test_each_block_fills_and_releases_all(parts: dict[str, str], rules: set[str
 )
 def test_a_kernel_for_one_size_is_not_judged_by_another(parts: dict[str, str]) -> None:
     assert loud(**parts) == []
+
+
+# Each block sums up what all have stored, by a loop over their ranks: unrolled, or not.
+SUM = """.version 8.4
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out)
+.maxntid 128, 1, 1
+{
+.reg .pred p; .reg .b32 t, s, a, n, r, v, sum; .reg .b64 o; .reg .pred z; .reg .b32 m;
+.shared .align 4 .b8 part[512]; .shared .align 8 .b64 full;
+mov.u32 t,%tid.x; mov.u32 s,part; mad.lo.u32 s,t,4,s; mov.u32 n,%cluster_nctarank; mov.u32 r,0; mov.u32 sum,0;
+setp.eq.u32 z,t,0; mov.u32 m,full; @z mbarrier.init.shared::cta.b64 [m],1;
+st.shared.u32 [s],t;
+FIRST
+AGAIN: setp.ge.u32 p,r,n; @p bra DONE;
+mapa.shared::cluster.u32 a,s,r; ld.shared::cluster.u32 v,[a]; add.u32 sum,sum,v; add.u32 r,r,1;
+MORE
+bra AGAIN;
+DONE: LAST
+ld.param.u64 o,[out]; mad.wide.u32 o,t,4,o; st.global.u32 [o],sum; ret;
+}
+"""
+PAIR = "mapa.shared::cluster.u32 a,s,r; ld.shared::cluster.u32 v,[a]; add.u32 sum,sum,v; add.u32 r,r,1;"
+
+
+@pytest.mark.parametrize("more", ["", PAIR], ids=["one rank a round", "two ranks a round"])
+@pytest.mark.parametrize(
+    ("first", "last", "rules"),
+    [
+        pytest.param(MEET, MEET, set(), id="right"),
+        pytest.param("bar.sync 0;", MEET, {"shared-unsynchronised"}, id="only the block meets"),
+        pytest.param(MEET, "bar.sync 0;", {"cluster-ended"}, id="a block may end while others load"),
+    ],
+)
+def test_blocks_that_load_from_each_other(first: str, last: str, rules: set[str], more: str) -> None:
+    text = SUM.replace("FIRST", first).replace("LAST", last).replace("MORE", more)
+    found = [one for one in check_text(text, "k.ptx").findings if one.tier in (ERROR, LIKELY)]
+    assert {one.rule for one in found} == rules
+    assert {one.tier for one in found} <= {LIKELY}

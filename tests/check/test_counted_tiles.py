@@ -74,8 +74,14 @@ def test_a_tile_that_one_thread_takes_for_all(take: str, phase: str, rules: set[
     assert {rule for _, rule in loud} <= rules and bool(loud) == bool(rules)
 
 
-def test_what_rests_on_the_counter_is_likely() -> None:
-    assert {tier for tier, _ in found(ADD + TELL + MEET + HEAR + MEET, "k")} == {LIKELY}
+# A thread that does nothing else takes the tile.
+OTHER = "setp.eq.u32 q,t,32;\n@q atom.global.add.u32 tile,[c],1;\n@q st.shared.u32 [box],tile;\n"
+
+
+@pytest.mark.parametrize("take", [ADD + TELL, OTHER], ids=["the thread that copies", "another warp"])
+def test_what_rests_on_the_counter_is_likely(take: str) -> None:
+    assert {tier for tier, _ in found(take + MEET + HEAR + MEET, "k")} == {LIKELY}
+    assert found(take + MEET + HEAR + MEET) == []
 
 
 @pytest.mark.parametrize(
