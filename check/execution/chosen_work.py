@@ -1,12 +1,13 @@
 """With which numbers of parameters does a kernel do other work?
 
 A parameter that is compared for equality with a literal, and does not say how long a loop is, chooses one of
-several kinds of work.
+several kinds of work. One that says how many mbarriers are initialised says how long a ring is: where all
+parameters are alike, no thread comes round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from itertools import islice, product
 from math import prod
 from typing import TypeVar
@@ -18,6 +19,7 @@ from .deciding_numbers import deciding_sizes, end_guards
 __all__ = ["ChosenWork"]
 
 _EQUALITIES = frozenset(("eq", "ne"))
+_RING = 4  # stages of a ring that a host makes as long as it likes
 _MOST = 4  # choices that are tried
 _MOST_TOGETHER = 16  # ways to choose, with all parameters; where there are more, none is tried
 _RaceName = TypeVar("_RaceName", bound=Hashable)  # names a race
@@ -35,6 +37,8 @@ class ChosenWork:
         for name, number in found:
             if name not in counting:
                 self._choices.setdefault(name, {})[number] = None
+        for name in self._making():
+            self._choices[name] = {_RING: None}
         if prod(len(numbers) + 1 for numbers in self._choices.values()) > _MOST_TOGETHER:
             self._choices.clear()
 
@@ -98,7 +102,18 @@ class ChosenWork:
 
     def _counting(self) -> set[str]:
         """The parameters that say how long loops are, but for those that wait for a phase."""
+        return self._ending(self.plan.loops.blocks)
+
+    def _making(self) -> list[str]:
+        """The parameters that say how many mbarriers are initialised."""
+        plan = self.plan
+        around = plan.loops.around
+        heads = {head for at in plan.code.doing("init") for head in around.get(plan.flow.block_of(at), ())}
+        return sorted(self._ending(heads)) if heads else []
+
+    def _ending(self, heads: Iterable[int]) -> set[str]:
+        """The parameters that say how long some loops are, by their heads."""
         plan = self.plan
         awaited = {name for index in plan.code.doing("await") for name in plan.code[index].writes}
-        ends = {name for head in plan.loops.blocks for name in end_guards(plan, head)}
+        ends = {name for head in heads for name in end_guards(plan, head)}
         return deciding_sizes(plan, plan.closed(ends - awaited))

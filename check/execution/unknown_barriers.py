@@ -12,6 +12,7 @@ from ..walks.walk_steps import WalkStep
 
 __all__ = ["why_not_known", "why_unknown"]
 
+_PARAMETERS = frozenset(("parameter", "places"))  # results that loads of parameters have
 _TOGETHER = frozenset(("lane", "agreed"))  # results that some threads' numbers have, and others' do not
 
 
@@ -34,12 +35,14 @@ def why_not_known(registers: Registers, names: Iterable[int | str]) -> str:
     seen: set[int | str] = set()
     opcodes: list[str] = []
     for name in waiting:
-        if isinstance(name, int) or name in seen or _is_known(registers, name):
+        if isinstance(name, int) or name in seen:
+            continue
+        if _is_known(registers, name) and name not in registers.assumed:
             continue
         seen.add(name)
         for index in steps.code.definitions.get(name, ()):
             step = steps.step(index)
-            if step.result == "parameter":
+            if step.result in _PARAMETERS:
                 continue
             if step.statement.does in BROUGHT:
                 return "comes from memory or from a call"

@@ -145,3 +145,53 @@ def test_what_stops_a_thread_in_a_statement_is_said(
 def test_nothing_is_unsaid_where_all_is_shown() -> None:
     text = GUARDED.replace("COUNT", "128").replace("GUARD", "").replace("PHASE", "0")
     assert not check_text(text, "k.ptx").not_judged
+
+
+# A host says how many stages a ring has, in dynamic shared memory behind the mbarriers.
+RING = """.version 8.3
+.target sm_90
+.address_size 64
+.extern .shared .align 1024 .b8 memory[];
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u32 rounds, .param .u32 stages)
+.maxntid 160, 1, 1
+{
+.reg .pred p, q, w, z; .reg .b32 t, m, s, a, n, k, i, st, ph, v, sum; .reg .b64 d, o;
+ld.param.u64 d,[in]; ld.param.u64 o,[out]; ld.param.u32 n,[stages]; ld.param.u32 k,[rounds];
+mov.u32 t,%tid.x; mov.u32 m,memory; add.u32 s,m,1024; mov.u32 i,0; mov.u32 st,0; mov.u32 ph,0; mov.u32 sum,0;
+setp.ne.u32 z,t,128; @z bra READY;
+mov.u32 a,m;
+MAKE: setp.ge.u32 w,i,n; @w bra READY;
+mbarrier.init.shared::cta.b64 [a],1; mbarrier.init.shared::cta.b64 [a+8],128;
+add.u32 a,a,16; add.u32 i,i,1; bra MAKE;
+READY: bar.sync 0; mov.u32 i,0;
+setp.lt.u32 p,t,128; @p bra USE;
+@z bra END;
+FILL: setp.ge.u32 p,i,k; @p bra END;
+mad.lo.u32 a,st,16,m; xor.b32 v,ph,1;
+FREE: mbarrier.try_wait.parity.shared::cta.b64 q,[a+8],v; @!q bra FREE;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[a],512; mad.lo.u32 v,st,512,s;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [v],[d],512,[a];
+add.u32 i,i,1; add.u32 st,st,1; setp.eq.u32 p,st,n; @p mov.u32 st,0; @p xor.b32 ph,ph,1; bra FILL;
+USE: setp.ge.u32 p,i,k; @p bra STORE;
+mad.lo.u32 a,st,16,m; mad.lo.u32 v,st,512,s; mad.lo.u32 v,t,4,v;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 q,[a],ph; @!q bra WAIT;
+ld.shared.u32 v,[v]; add.u32 sum,sum,v; mbarrier.arrive.shared::cta.b64 _,[a+8];
+add.u32 i,i,1; add.u32 st,st,1; setp.eq.u32 p,st,n; @p mov.u32 st,0; @p xor.b32 ph,ph,1; bra USE;
+STORE: mad.wide.u32 o,t,4,o; st.global.u32 [o],sum;
+END: ret;
+}
+"""
+WAIT = "FREE: mbarrier.try_wait.parity.shared::cta.b64 q,[a+8],v; @!q bra FREE;\n"
+
+
+@pytest.mark.parametrize(
+    ("wait", "rules"),
+    [
+        pytest.param(WAIT, [], id="right"),
+        pytest.param("", [(LIKELY, "copy-incomplete")], id="the copy waits for no release"),
+    ],
+)
+def test_a_ring_as_long_as_the_host_says_comes_round(wait: str, rules: list[tuple[str, str]]) -> None:
+    report = check_text(RING.replace(WAIT, wait), "k.ptx")
+    assert not report.not_judged
+    assert [(one.tier, one.rule) for one in report.findings if one.tier in (ERROR, LIKELY)] == rules
