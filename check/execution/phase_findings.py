@@ -37,6 +37,7 @@ __all__ = ["PhaseFindings"]
 
 _SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _MOST_THREADS = 1024
+_LOADS = frozenset(("nothing", "move", "map-address", "load"))
 _MOST_BLOCKS = 4  # of a cluster that are executed in turn
 _SHOWN_ROUNDS = 4, 8  # of loops in a cluster in which threads wait for ever before they pause
 _SHORT = 400  # statements of a function that is executed for as many rounds although it has no phases
@@ -133,7 +134,7 @@ class PhaseFindings:
         if not 0 < threads <= _MOST_THREADS:
             return
         plan = self.plan = self.walked.plan
-        alone = not self._in_cluster()
+        alone = not self._is_reached()
         followed, ended = True, False
         lost: list[tuple[int, str, bool] | None] = []
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
@@ -180,7 +181,8 @@ class PhaseFindings:
             self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, parts)
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
-        together = not alone and self._execute_together(threads)
+        in_cluster = not (alone and self._maps_own)
+        together = in_cluster and self._execute_together(threads)
         if self._left is not None and self.unknown_barrier is None and not (together or self.stuck):
             at = self.code.function.statements[self._left].offset
             self.unknown_barrier = UnknownBarrier(at, self._why_apart(), elsewhere=True)
@@ -373,11 +375,11 @@ class PhaseFindings:
         waits = (self.code[index] for index in self.code.doing("await", "arrive", "meet"))
         return any(statement.operation.has_phases(len(statement.operands)) for statement in waits)
 
-    def _in_cluster(self) -> bool:
+    def _is_reached(self) -> bool:
         """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""
         if any(operation.is_multicast for operation in self.code.used):
             return True
-        if not all(self._maps_own(self.code[index]) for index in self.code.doing("map-address")):
+        if not (self._maps_own or self._loads_only()):
             return True
         arrivals = (self.code[index] for index in self.code.doing("arrive"))
         return not all(
@@ -386,7 +388,18 @@ class PhaseFindings:
             if statement.operation.action.barrier == "object" and statement.operation.names_cluster
         )
 
-    def _maps_own(self, statement: DecodedStatement) -> bool:
+    def _loads_only(self) -> bool:
+        """Whether the block does nothing in other ones but to load from there."""
+        assert self.plan is not None
+        users = (one for one in self.code if not self.plan.mapped.isdisjoint(one.reads))
+        return all(one.writes and one.does in _LOADS for one in users)
+
+    @cached_property
+    def _maps_own(self) -> bool:
+        """Whether every address that is mapped lies in the block that does so."""
+        return all(self._is_mapped_here(self.code[index]) for index in self.code.doing("map-address"))
+
+    def _is_mapped_here(self, statement: DecodedStatement) -> bool:
         """Whether an address is mapped into the block that executes the statement."""
         assert self.plan is not None
         return self.plan.steps.origin(statement.operands[-1], statement.scope) == RANK
@@ -402,7 +415,7 @@ class PhaseFindings:
             return True
         made = self.code.definitions.get(name, ()) if isinstance(name, str) else ()
         maps = [self.code[index] for index in made]
-        return bool(maps) and all(one.does == "map-address" and self._maps_own(one) for one in maps)
+        return bool(maps) and all(one.does == "map-address" and self._is_mapped_here(one) for one in maps)
 
     def _is_own(self, address: int) -> bool:
         """Whether a variable lies at an address that only this function can name: no other initialises an

@@ -59,11 +59,16 @@ def test_a_right_ring_is_judged(cluster: str) -> None:
     assert found(cluster) == (set(), set())
 
 
-@pytest.mark.parametrize(
-    ("count", "tells"), [(2, TELLS), (1, "")], ids=["one more is counted", "nobody tells"]
-)
-def test_a_wait_that_other_blocks_may_end(count: int, tells: str) -> None:
-    assert found(TWO, count, tells=tells) == ({"barrier-stuck"}, set())
-    rules, why = found("", count, tells=tells)
+def test_a_wait_that_other_blocks_may_end() -> None:
+    assert found(TWO, 2) == ({"barrier-stuck"}, set())
+    rules, why = found("", 2)
     assert not rules
     assert "how many blocks a cluster has" in why.pop() and not why
+
+
+@pytest.mark.parametrize("cluster", ["", TWO], ids=["of unknown size", "of two blocks"])
+@pytest.mark.parametrize("parity", [0, 1])
+def test_blocks_that_only_load_from_each_other_end_no_waits(cluster: str, parity: int) -> None:
+    rules, why = found(cluster, tells="", parity=parity)
+    assert "barrier-stuck" in rules if not parity else rules == {"shared-unsynchronised"}
+    assert not why
