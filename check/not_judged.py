@@ -44,6 +44,10 @@ _LOST = (
     "what decides which way threads go here {}, so they were not followed: what they do behind it, and "
     "whether the phases of these barriers order that, was not judged"
 )
+_BEHIND = (
+    "threads were followed for some rounds of a loop that goes on, and did not come here: what they do from "
+    "here on, and whether the phases of these barriers order that, was not judged"
+)
 _ELSEWHERE = (
     "another block of the cluster may end the wait here, and {}, so the blocks were not executed together: "
     "whether one does, and what stands behind the wait, was not judged"
@@ -100,13 +104,14 @@ class NotJudged:
 class UnknownBarrier:
     """Where in the text a statement stands that uses a barrier which the PTX does not show, and where what is
     unknown of it comes from. `parts`: it is a branch, and which way threads go is unknown. `elsewhere`: it
-    waits for what other blocks of the cluster may do.
+    waits for what other blocks of the cluster may do. `behind`: it stands behind a loop that goes on.
     """
 
     offset: int
     why: str
     parts: bool = False
     elsewhere: bool = False
+    behind: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,8 @@ def unknown_barrier(
     """The barriers of a function of which nobody got past a statement, since its barrier is unknown."""
     waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
     if waits:
-        says = _ELSEWHERE if barrier.elsewhere else _LOST if barrier.parts else _UNNAMED
+        kinds = (barrier.elsewhere, _ELSEWHERE), (barrier.behind, _BEHIND), (barrier.parts, _LOST)
+        says = next((says for holds, says in kinds if holds), _UNNAMED)
         why = says.format(barrier.why)
         yield NotJudged(f"barriers of {function.name}", module.place(barrier.offset), len(waits), why)
 

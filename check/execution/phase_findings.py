@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from math import prod
 
 from ...spec.errors import Place
@@ -137,6 +138,7 @@ class PhaseFindings:
         alone = not self._is_reached()
         followed, ended = True, False
         lost: list[tuple[int, str, bool] | None] = []
+        paused = True
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
         sizes = [AssumedSizes(_SIZE)]
         excusing: list[AssumedSizes] = []
@@ -166,6 +168,7 @@ class PhaseFindings:
             if found.halted_at is not None:
                 at, why = found.halted_at
                 self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why)
+            paused &= found.followed and found.paused
             if found.followed and not (found.paused or found.halted):
                 tried = size
             if not last:
@@ -186,6 +189,8 @@ class PhaseFindings:
         if self._left is not None and self.unknown_barrier is None and not (together or self.stuck):
             at = self.code.function.statements[self._left].offset
             self.unknown_barrier = UnknownBarrier(at, self._why_apart(), elsewhere=True)
+        if paused and self.unknown_barrier is None and not (together or self.stuck):
+            self._tell_behind(plan)
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -209,6 +214,13 @@ class PhaseFindings:
 
         chosen = ChosenWork(plan).races(size, races_with, {_key(race) for race in self.races})
         self.races += [replace(race, doubtful=True) for race in chosen.values()]
+
+    def _tell_behind(self, plan: WalkPlan) -> None:
+        """Remember the first statement that counts behind loops which no execution left."""
+        behind = (index for index in plan.roles if self.flow.block_of(index) not in self.executed)
+        for index in islice(behind, 1):
+            offset = self.code.function.statements[index].offset
+            self.unknown_barrier = UnknownBarrier(offset, "", behind=True)
 
     def _why_apart(self) -> str:
         """Why the blocks of a cluster were not executed together."""
