@@ -118,10 +118,14 @@ class _Allocations:
         yield from self._moved()
         verdicts = {self._path(index, lambda _, at: at.allocated).verdict for index in self.freed}
         if verdicts == {"infeasible"}:
-            yield from self._other_warp()
+            yield from self._other_warp() if self._is_reached() else self._kept()
         elif verdicts <= {"feasible"}:
             yield from self._kept()
             yield from self._freed_twice()
+
+    def _is_reached(self) -> bool:
+        """Whether any thread may come to a deallocation."""
+        return any(self._path(index, lambda *_: True).verdict != "infeasible" for index in self.freed)
 
     def _late(self) -> Iterator[Finding]:
         """Allocations behind the end of allocation, or larger than an earlier one."""

@@ -10,6 +10,7 @@ from ...spec.statements import argument_of
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.source import NAME
 from ..values.arithmetic import MASK
+from ..values.block_threads import WARP
 from .path_slice import PathSlice
 from .path_terms import PathTerm, PathTerms, PathValue
 
@@ -31,6 +32,7 @@ class PathValues:
         self.code = code
         self.terms = PathTerms()
         self.effects: Effects = code.effects
+        self._of_lane: dict[tuple[str, int], PathValue | None] = {}
 
     def guard(self, statement: DecodedStatement, values: Environment) -> PathValue:
         """The predicate of a guard, without its negation."""
@@ -73,6 +75,8 @@ class PathValues:
             }
         if statement.does == "elect":
             return self._elected(statement, values)
+        if statement.does == "shuffle" and (shuffled := self._shuffled(statement)) is not None:
+            return {**self._unknown(index, writes[1:], taken), writes[0]: shuffled}
         if PathSlice.is_opaque(statement) or self._is_volatile(statement):
             return self._unknown(index, writes, taken)
         words, texts = statement.operation.words, statement.operands
@@ -97,6 +101,63 @@ class PathValues:
             return False
         texts = statement.operands[1:]
         return bool(texts) and not any(text[:1] == "{" for text in texts) and not self._is_volatile(statement)
+
+    def _shuffled(self, statement: DecodedStatement) -> PathValue | None:
+        """What a shuffle of a whole warp from one lane gives its threads; None where that is not known.
+
+        So the number of a warp and that of its warpgroup, each taken from lane 0, are numbers of one thread.
+        """
+        texts, scope = statement.operands, statement.scope
+        if len(texts) < 4 or "idx" not in statement.operation.words:
+            return None
+        lane, clamp = (self._alike(text, scope, 0) for text in texts[2:4])
+        if not isinstance(lane, int) or clamp != WARP - 1:
+            return None
+        return self._alike(texts[1], scope, lane % WARP)
+
+    def _alike(self, text: str, scope: int, lane: int) -> PathValue | None:
+        """What an operand holds in a lane, if it holds that wherever the lane has come from."""
+        register = self.code.function.register(text, scope)
+        if register is None:
+            found = self.operand(text, scope, {})
+            return found if isinstance(found, int) or found.uniform else self._special(text, lane)
+        key = register[0], lane
+        if key not in self._of_lane:
+            self._of_lane[key] = None  # if it depends on itself, it changes
+            self._of_lane[key] = self._made(register[0], lane)
+        return self._of_lane[key]
+
+    def _made(self, name: str, lane: int) -> PathValue | None:
+        """What the only statement that writes a register computes in a lane."""
+        definitions = self.code.definitions.get(name, ())
+        if len(definitions) != 1:
+            return None
+        statement = self.code[definitions[0]]
+        if statement.guard is not None or len(statement.writes) != 1:
+            return None
+        if statement.does == "shuffle":
+            return self._shuffled(statement)
+        if statement.does == "load" and self._is_parameter(statement):
+            found = self.results(definitions[0], {}, ())[name]
+            return found if isinstance(found, int) or found.uniform else None
+        if not self.is_computed(definitions[0]):
+            return None
+        args = [self._alike(text, statement.scope, lane) for text in statement.operands[1:]]
+        known = tuple(arg for arg in args if arg is not None)
+        return self.terms.apply(statement.operation.words, known) if len(known) == len(args) else None
+
+    def _special(self, text: str, lane: int) -> PathValue | None:
+        """A special register of a lane: a thread finds its own number there, but for the last bits."""
+        name, threads = text.lstrip("%"), self.code.function.threads
+        if name == "laneid":
+            return lane
+        if name.split(".")[0] not in self.effects.threads:
+            return None
+        if name == "tid.x" and threads is not None and threads[1:] == (1, 1):
+            own = self.operand(text, 0, {})
+            first = self.terms.apply(("and", "b32"), (own, (1 << 32) - WARP))
+            return self.terms.apply(("or", "b32"), (first, lane))
+        return self.terms.leaf(("lane", lane, text))
 
     def _elected(self, statement: DecodedStatement, values: Environment) -> dict[str, PathValue]:
         """Who is elected: of the same lanes the same one each time (9.7.13.14)."""
