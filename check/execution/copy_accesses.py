@@ -19,7 +19,7 @@ from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import WIDEST, fences_shared
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, by_warp
-from ..values.lane_numbers import number_at
+from ..values.lane_numbers import by_number, number_at
 from ..walks.stored_data import StoredData
 from ..walks.walk_steps import WalkStep
 from .access_records import LINE, AccessedBytes, GenericAccess, GenericRace, accessed, both_access
@@ -146,7 +146,7 @@ class CopyActs(GenericActs):
             case "copy-commit" | "copy-wait":
                 self._grouping(step, threads)
             case "bulk-copy" if statement.operation.way == _DRAINS:
-                self._start(group, step, threads, "drain", statement.source, statement.bytes or WIDEST)
+                self._drain(group, step, threads)
             case "bulk-commit":
                 for warp in by_warp(threads):
                     self._drain_groups[warp].append(self._drains[warp])
@@ -215,6 +215,13 @@ class CopyActs(GenericActs):
                 places = lane_addresses(statement, base, lanes[warp], address.offset)
                 self.within.access(warp, access, statement, places)
                 self._by_lane[warp][write] = access, width, places
+
+    def _drain(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
+        """Bulk stores of as many bytes as each thread says; of few, where that is not known."""
+        statement = step.statement
+        sizes = self._operand(group, statement, statement.operation.action.size, WIDEST)
+        for size, some in by_number(sizes, threads).items():
+            self._start(group, step, some, "drain", statement.source, size or WIDEST)
 
     def _landed(self, warp: int, writes: Iterable[TimedWrite]) -> None:
         """A warp has waited for copies: of bulk stores, nothing is written here."""

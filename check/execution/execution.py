@@ -504,18 +504,25 @@ class Execution:
             holds = int(working == taken)
             sides[holds] = Threads(sorted((*sides.get(holds, ()), *unknown)))
         ways = [(threads, taken if value else fall) for value, threads in sides.items()]
-        return self._send(group, number, ways)
+        counted = unknown is None and name not in group.registers.assumed
+        return self._send(group, number, ways, counted)
 
     def _send(
-        self, group: ThreadGroup, number: int, ways: Sequence[tuple[tuple[int, ...], int | None]]
+        self,
+        group: ThreadGroup,
+        number: int,
+        ways: Sequence[tuple[tuple[int, ...], int | None]],
+        counted: bool = False,
     ) -> bool:
-        """Send threads to blocks behind another one; returns whether the group goes on unsplit."""
+        """Send threads to blocks behind another one; returns whether the group goes on unsplit. `counted` is
+        as in `_enter`.
+        """
         if len(ways) == 1:
-            return self._enter(group, number, ways[0][1])
+            return self._enter(group, number, ways[0][1], counted)
         join = self._join(group, number, len(ways))
         for threads, side in ways:
             part = group.part(threads, number, join)
-            if self._enter(part, number, side):
+            if self._enter(part, number, side, counted):
                 self._start(part)
         return False
 

@@ -18,7 +18,7 @@ from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address
 from ..ptx.source import NAME
 from ..values.block_threads import WARP, WARPGROUP, size_of
-from ..values.lane_numbers import LaneNumbers, Numbers
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from .registers import Registers
 from .walk_plan import WalkPlan
 from .walk_steps import WalkStep
@@ -288,8 +288,9 @@ class BlockWalk:
         is_open = False
         if one.size is not None:
             copied = self._operand(one.size, scope) if one.size else None
-            width = copied if isinstance(copied, int) and copied else _ROW
-            is_open = width is not copied
+            numbers = {number_at(copied, lane) for lane in executing}
+            is_open = len(numbers) > 1 or not all(numbers)
+            width = _ROW if is_open else max(filter(None, numbers), default=_ROW)
         barrier = self._address(one.barrier, scope)
         if one.name is not None:
             barrier = self._operand(one.name, scope)
