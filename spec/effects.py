@@ -44,6 +44,7 @@ Does = Literal[
     "init",
     "invalidate",
     "expect",
+    "give",
     "arrive",
     "await",
     "meet",

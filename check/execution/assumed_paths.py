@@ -19,7 +19,7 @@ __all__ = ["BRINGING", "LAST_ROUNDS", "AssumedPaths", "true_threads"]
 
 LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
 _EVEN_ROUNDS = (8, 12)  # in steps of 2 and 4, too: sizes that kernels ask for are multiples of such
-BRINGING = frozenset(("init", "invalidate", "arrive", "copy-arrive", "expect", "bulk-copy", "meet"))
+BRINGING = frozenset(("init", "invalidate", "arrive", "copy-arrive", "expect", "give", "bulk-copy", "meet"))
 _WAITED = BRINGING | {"await"}
 _STEPPED_ROUNDS = 5  # at least, of one whose rounds count more than one
 

@@ -129,7 +129,9 @@ class BarrierActs:
             case "invalidate":
                 for value, some in self._barriers(group, step, threads):
                     self._invalidate(step, value, some)
-            case "arrive" | "expect" | "copy-arrive" if statement.operation.action.barrier == "object":
+            case "arrive" | "expect" | "give" | "copy-arrive" if (
+                statement.operation.action.barrier == "object"
+            ):
                 for value, some in self._barriers(group, step, threads):
                     yield from self._arrive(group, step, value, some)
             case "await":
@@ -311,6 +313,10 @@ class BarrierActs:
             if statement.does == "expect":
                 for thread in some:
                     barrier.expect(number_at(bytes_, thread), step.position, number_at(assumed, thread))
+                continue
+            if statement.does == "give":
+                for thread in some:
+                    barrier.give(number_at(bytes_, thread))
                 continue
             if statement.does == "copy-arrive":
                 self._copies_arrive(warp, number, barrier, step, len(some))

@@ -65,13 +65,14 @@ class Boxes(NamedTuple):
 @dataclass(slots=True)
 class _MbarrierPhase:
     """The arrivals and bytes of one phase; None is an unknown number of bytes. `assumed` are the bytes with
-    an assumed number of the parameters that say how many.
+    an assumed number of the parameters that say how many, and `given` those that threads say have come.
     """
 
     pending: int
     clock: Clock
     expected: int | None = 0
     assumed: int | None = 0
+    given: int | None = 0
     copies: list[Landing] = field(default_factory=list)
     arrived: dict[int, int] = field(default_factory=dict)  # by warp: the number of its last arrival's act
     said: int = -1  # the last statement that expects bytes
@@ -81,17 +82,17 @@ class _MbarrierPhase:
         """The boxes that it waits for; None where one is unknown, or a copy is none of a box."""
         found = Counter(copy.box for copy in self.copies)
         expected = self.assumed if self.expected is None else self.expected
-        if not found or None in found or not expected:
+        if not found or None in found or not expected or self.given != 0:
             return None
         return Boxes(frozenset(found.items()), expected, self.said, self.expected is None)
 
     def brings(self) -> int | None:
-        """The bytes of its copies."""
-        return total(copy.size for copy in self.copies)
+        """The bytes of its copies, and those that threads give."""
+        return total((self.given, *(copy.size for copy in self.copies)))
 
     def may_end_early(self) -> bool:
         """Whether the bytes of some of its copies, and not of all, are those that it expects."""
-        sums = {0}
+        sums = {self.given or 0}
         for copy in self.copies[:_FEW]:
             sums |= {one + copy.size for one in sums if copy.size is not None}
         return self.expected in sums
@@ -140,7 +141,7 @@ class Mbarrier:
     def lacks_bytes(self) -> bool:
         """Whether bytes are expected that no copy brings."""
         now = self._now
-        return now.expected != now.brings() if now.copies else bool(now.expected)
+        return now.expected != now.brings() if now.copies or now.given != 0 else bool(now.expected)
 
     def has_ended(self, phase: int) -> bool:
         """Whether a phase is complete."""
@@ -215,14 +216,20 @@ class Mbarrier:
         self._end()
         return landing
 
+    def give(self, size: int | None) -> None:
+        """Let so many bytes of the current phase have come, as a thread says."""
+        self._now.given = total((self._now.given, size))
+        self._end()
+
     def _end(self) -> None:
         now = self._now
-        if now.pending or now.expected is None or (now.expected and not now.copies):
+        comes = bool(now.copies) or now.given != 0
+        if now.pending or now.expected is None or (now.expected and not comes):
             return
-        if not now.expected:
+        if not now.expected and now.given == 0:
             self._leave_out()
             self._complete()
-        elif now.brings() == now.expected and not self._slow:
+        elif now.brings() == now.expected and not (self._slow and now.copies):
             self._complete()
 
     def _leave_out(self) -> None:
@@ -233,10 +240,10 @@ class Mbarrier:
     def settle(self) -> bool:
         """Let the bytes of copies arrive, if that may end the phase; returns whether it has ended."""
         now = self._now
-        if now.pending or now.expected == 0:
+        if now.pending or (now.expected == 0 and now.given == 0):
             return False
         brought = now.brings()
-        if now.copies and (None in (brought, now.expected) or brought == now.expected):
+        if (now.copies or now.given != 0) and (None in (brought, now.expected) or brought == now.expected):
             self._complete()
             return True
         if now.may_end_early():
@@ -256,7 +263,7 @@ class Mbarrier:
         if (boxes := self._now.boxes()) is not None:
             self.boxes.append(boxes)
         now = self._now
-        if now.expected and now.copies and all(copy.size is None for copy in now.copies):
+        if now.expected and now.copies and now.given == 0 and all(copy.size is None for copy in now.copies):
             self.filled.append(Filled(now.copies, now.expected, now.said))
         self._now = _MbarrierPhase(self.count, Clock(self._warps))
 

@@ -234,7 +234,7 @@ def bringing(plan: WalkPlan, arrivals: bool) -> Iterator[int]:
                 yield index
             case "arrive" if arrivals:
                 yield index
-            case "bulk-copy" | "expect" if not arrivals and not _arrives(plan, index):
+            case "bulk-copy" | "expect" | "give" if not arrivals and not _arrives(plan, index):
                 yield index
 
 

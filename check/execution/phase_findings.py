@@ -440,7 +440,7 @@ class PhaseFindings:
     @cached_property
     def _is_signalled(self) -> bool:
         """Whether instructions that no execution follows arrive at mbarriers, or complete bytes there."""
-        followed = ("bulk-copy", "arrive", "await", "copy-arrive")
+        followed = ("bulk-copy", "arrive", "await", "copy-arrive", "give")
         return any(
             operation.is_told or "complete_tx" in operation.words
             for operation in self.code.used

@@ -42,7 +42,7 @@ _READING = ("load", "allocate")
 PRODUCTS = frozenset(("multiply", "commit", "wait"))
 _ALLOCATING = frozenset(("allocate", "deallocate"))
 _SETUP = frozenset(
-    ("init", "invalidate", "expect", "memory-fence")
+    ("init", "invalidate", "expect", "give", "memory-fence")
 )  # what only barriers with phases are about
 COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
