@@ -22,6 +22,7 @@ __all__ = [
     "UnknownBarrier",
     "met_in_memory",
     "not_judged",
+    "of_one_warp",
     "unjudged_accesses",
     "unknown_barrier",
 ]
@@ -72,6 +73,10 @@ _CALLED = (
 _APART = (
     "threads load or store in the shared memory of other blocks, in a kernel without copies, tensor-core "
     "instructions and mbarriers: the order of these accesses was not judged"
+)
+_ALONE = (
+    "neither .reqntid nor .maxntid says how many threads a block has, and only a block of one warp does "
+    "right here: whether blocks have more was not judged"
 )
 _ACCESSES = frozenset(("load", "store", "update"))
 _ORDERED = _COPIES | {"multiply", "init", "await"}  # with one of these, all accesses are looked at
@@ -184,6 +189,11 @@ def unjudged_accesses(module: PtxModule, function: Function, accesses: UnjudgedA
     why = (_STRAYED if accesses.parts else _UNPLACED).format(accesses.why)
     name = f"shared memory of {function.name}"
     return NotJudged(name, module.place(accesses.offset), accesses.statements, why)
+
+
+def of_one_warp(module: PtxModule, function: Function, offset: int) -> NotJudged:
+    """What only blocks of one warp do rightly, in a function that does not say how many threads they have."""
+    return NotJudged(f"blocks of {function.name}", module.place(offset), 1, _ALONE)
 
 
 def _is_ordinary(operation: Operation) -> bool:

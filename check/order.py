@@ -7,6 +7,7 @@ does with a small file, which needs few of them.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..spec.lazy_dataclass import dataclass
@@ -19,6 +20,7 @@ from .ptx.source import PtxModule
 from .values.register_intervals import RegisterIntervals
 
 if TYPE_CHECKING:
+    from .execution.generic_findings import GenericFindings
     from .execution.phase_findings import PhaseFindings
     from .registers.register_events import FunctionEvents
     from .walks.kernel_walks import KernelWalks
@@ -39,14 +41,16 @@ _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "lea
 class OrderOutcome:
     """What is known of a function beside findings, by where statements stand in the text: those that whole
     warpgroups execute; one that uses a barrier which the PTX does not show, if no execution got past it; one
-    by which threads may meet in memory, if that is why their loads and stores were not judged; and accesses
-    of shared memory that were not judged for another reason.
+    by which threads may meet in memory, if that is why their loads and stores were not judged; accesses of
+    shared memory that were not judged for another reason; and one that only blocks of one warp do rightly,
+    which nothing says they are.
     """
 
     in_step: frozenset[int] = frozenset()
     unknown_barrier: UnknownBarrier | None = None
     met_at: int | None = None
     unjudged: UnjudgedAccesses | None = None
+    one_warp: int | None = None
 
 
 def check_order(
@@ -94,15 +98,18 @@ def check_order(
         if not phased:
             accesses = _access_order(walked)
             yield from surest((*accesses.findings, *_tensor_order(walked)))
-            return OrderOutcome(met_at=accesses.met_at, unjudged=accesses.unjudged)
+            return accesses.outcome
+        from .execution.guessed_blocks import guessed_findings
         from .execution.phase_findings import PhaseFindings
 
         phases = PhaseFindings(module, whole, flow, walked)
         phases.execute()
-        guessed = _guessed_order(module, whole, flow, walked)
+        guessed = guessed_findings(module, whole, flow, walked)
         accesses = _access_order(walked)
-        yield from surest((*phases, *guessed, *accesses.findings, *_tensor_order(walked)))
-        return _outcome(phases, accesses)
+        yield from surest((*phases, *guessed.findings, *accesses.findings, *_tensor_order(walked)))
+        outcome = _outcome(phases, accesses)
+        alone = guessed.of_several_warps
+        return outcome if alone is None else replace(outcome, one_warp=alone)
     return OrderOutcome()
 
 
@@ -115,25 +122,13 @@ def _has_phases(code: DecodedFunction) -> bool:
     )
 
 
-def _guessed_order(
-    module: PtxModule, code: DecodedFunction, flow: Flow, walked: KernelWalks
-) -> Sequence[Finding]:
-    """What is found about phases, where the PTX does not say how many threads a block has."""
-    if code.function.threads is not None:
-        return ()
-    from .execution.guessed_blocks import guessed_findings
-
-    return guessed_findings(module, code, flow, walked)
-
-
 class _AccessOrder(NamedTuple):
-    """What is found about copies, bulk stores, and ordinary loads and stores of shared memory; and where in
-    the text threads may meet in memory, so that it was not judged; and which accesses were not, either.
+    """What is found about copies, bulk stores, and ordinary loads and stores of shared memory; and what else
+    is known of these.
     """
 
     findings: Sequence[Finding]
-    met_at: int | None = None
-    unjudged: UnjudgedAccesses | None = None
+    outcome: OrderOutcome = OrderOutcome()
 
 
 def _outcome(
@@ -141,31 +136,38 @@ def _outcome(
 ) -> OrderOutcome:
     """What is known beside findings. Where nobody gets past a barrier, that is all that is said."""
     barrier = phases.unknown_barrier
-    unjudged = accesses.unjudged if barrier is None else None
-    return OrderOutcome(in_step, barrier, accesses.met_at, unjudged)
+    unjudged = accesses.outcome.unjudged if barrier is None else None
+    return replace(accesses.outcome, in_step=in_step, unknown_barrier=barrier, unjudged=unjudged)
 
 
 def _access_order(walked: KernelWalks) -> _AccessOrder:
     code = walked.code
     generic: tuple[Finding, ...] = ()
-    met_at, unjudged = None, None
+    outcome = OrderOutcome()
     if _is_shared(code.used):
         from .execution.generic_findings import GenericFindings
 
         found = GenericFindings(walked)
         generic = tuple(found)
-        statements = code.function.statements
-        if found.met_at is not None:
-            met_at = statements[found.met_at].offset
-        elif (one := found.unjudged) is not None:
-            unjudged = UnjudgedAccesses(statements[one.at].offset, one.why, len(one.statements), one.parts)
+        outcome = _outcome_of(code, found)
         if found.clears:
-            return _AccessOrder(generic, met_at, unjudged)
+            return _AccessOrder(generic, outcome)
     if not any(operation.does in _COPIES for operation in code.used):
-        return _AccessOrder(generic, met_at, unjudged)
+        return _AccessOrder(generic, outcome)
     from .walks.block_findings import block_findings
 
-    return _AccessOrder((*block_findings(walked), *generic), met_at, unjudged)
+    return _AccessOrder((*block_findings(walked), *generic), outcome)
+
+
+def _outcome_of(code: DecodedFunction, found: GenericFindings) -> OrderOutcome:
+    """What the executions of loads and stores of shared memory say beside findings."""
+    statements, unjudged = code.function.statements, None
+    if found.met_at is None and (one := found.unjudged) is not None:
+        unjudged = UnjudgedAccesses(statements[one.at].offset, one.why, len(one.statements), one.parts)
+    met_at, alone = (
+        None if at is None else statements[at].offset for at in (found.met_at, found.of_several_warps)
+    )
+    return OrderOutcome(met_at=met_at, unjudged=unjudged, one_warp=alone)
 
 
 def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:
@@ -219,6 +221,7 @@ def _register_order(
 def _shared_order(
     module: PtxModule, flow: Flow, values: RegisterIntervals, events: FunctionEvents
 ) -> Generator[Finding, None, OrderOutcome]:
+    from .execution.guessed_blocks import guessed_findings
     from .execution.phase_findings import PhaseFindings
     from .memory.proxy_findings import proxy_findings
     from .walks.kernel_walks import KernelWalks
@@ -241,6 +244,6 @@ def _shared_order(
     )
     others = [finding for finding in rest if not phases.settles(finding)]
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
-    guessed = () if loud else _guessed_order(module, code, flow, walked)
+    guessed = () if loud else guessed_findings(module, code, flow, walked).findings
     yield from surest((*certain, *phases, *guessed, *others))
     return _outcome(phases, accesses, phases.in_step())

@@ -101,7 +101,8 @@ class GenericFindings:
 
     `followed`: every thread was executed to its end, with the number of threads that the PTX names. `met_at`:
     a statement by which threads may meet in memory, so that what stands behind it was not judged. `unjudged`:
-    accesses that were not judged with the first shape of a block.
+    accesses that were not judged with the first shape of a block. `of_several_warps`: one that only a block
+    of one warp executes rightly, where blocks may have no more.
     """
 
     def __init__(self, walked: KernelWalks) -> None:
@@ -113,6 +114,7 @@ class GenericFindings:
         self._executed: frozenset[int] = frozenset()
         self._misplaced: dict[int, Misplaced] = {}
         self.unjudged: Unjudged | None = None
+        self.of_several_warps: int | None = None
         self.met_at = self.plan.meetings.decisive
         self._races = self._found() if self.met_at is None else {}
         self._of_one_warp = self._settled_by_groups()
@@ -192,7 +194,9 @@ class GenericFindings:
             if not (races or self._within or self._misplaced):
                 break
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
+            statements = [at for _, _, at in races]
             races = _of_several_warps(self.plan, races)
+            self.of_several_warps = None if races else min(statements)
         return {**self._between_blocks(), **(races or {})}
 
     def _between_blocks(self) -> dict[FaultName, GenericRace]:

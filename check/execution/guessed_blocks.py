@@ -2,13 +2,14 @@
 
 What is found is likely if there is something with each number of threads that blocks usually have, or that
 barriers name. One number with which nothing is found clears the function; one with which the readings of the
-text decide leaves these.
+text decide leaves these. If only blocks of one warp are right, nobody knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..findings import ERROR, LIKELY, READING, Finding
 from ..ptx.decode import DecodedFunction
@@ -19,18 +20,28 @@ from ..walks.kernel_walks import KernelWalks
 from .block_sizes import usual_shapes
 from .phase_findings import PhaseFindings
 
-__all__ = ["guessed_findings"]
+__all__ = ["GuessedFindings", "guessed_findings"]
+
+
+class GuessedFindings(NamedTuple):
+    """The findings with the shape of a block that comes furthest, if none is right; or where in the text one
+    of those with several warps stands, if a block of one warp is right.
+    """
+
+    findings: Sequence[Finding] = ()
+    of_several_warps: int | None = None
 
 
 def guessed_findings(
     module: PtxModule, code: DecodedFunction, flow: Flow, walked: KernelWalks
-) -> Sequence[Finding]:
-    """The findings with the shape of a block that comes furthest, if none is right."""
+) -> GuessedFindings:
+    """What is found, where the PTX does not say how many threads a block has."""
     if code.function.threads is not None:
-        return ()
+        return GuessedFindings()
     found: tuple[Finding, ...] = ()
     open_ones: tuple[Finding, ...] = ()
     most = 0  # blocks of the function that some number of threads comes to
+    alone = False  # whether a block of one warp is right
     least = WARPGROUP if code.doing("multiply") else WARP
     for shape in usual_shapes(walked.plan):
         if size_of(shape) < least:
@@ -39,14 +50,22 @@ def guessed_findings(
         phases.execute(shape)
         told = tuple(one for one in phases if one.tier in (ERROR, LIKELY, READING))
         here = tuple(one for one in told if one.tier != READING)
+        if size_of(shape) == WARP and not told:
+            alone = True
+            continue
         came = len(phases.executed)
         if came > most or (came == most and not here):
             found, most = here, came
         if not here and phases.multiplies:  # otherwise too few threads, or nobody knows who multiplies
             if not told:
-                return ()
+                return GuessedFindings()
             open_ones = open_ones or told
+    if alone:
+        return GuessedFindings((), next((module.offset(one.place) for one in (*found, *open_ones)), None))
     usual = "shape of a block" if code.function.plane else "number of threads"
-    return open_ones or tuple(
-        replace(one, tier=LIKELY, message=f"{one.message}; no usual {usual} is right") for one in found
+    return GuessedFindings(
+        open_ones
+        or tuple(
+            replace(one, tier=LIKELY, message=f"{one.message}; no usual {usual} is right") for one in found
+        )
     )

@@ -134,3 +134,48 @@ def test_what_the_readings_decide_is_told_for_a_guessed_block_too() -> None:
     text = unsized(ELECTED)
     assert text.count(released) == 1
     assert tiers(text.replace(released, "setp.eq.u32 %p8,%r1,0;")) == {("reading", "shared-overwritten")}
+
+
+ONE_WARP = """.version 8.3
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+.reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %d<4>;
+.shared .align 8 .b8 bar[8];
+.shared .align 16 .b8 buf[4096];
+ld.param.u64 %d0,[out];
+mov.u32 %r1,%tid.x; mov.u32 %r2,bar; mov.u32 %r3,buf; setp.ne.u32 %p1,%r1,0; mov.u32 %r9,%ntid.x;
+shl.b32 %r4,%r1,2; add.u32 %r5,%r3,%r4;
+ACT
+ret;
+}
+"""
+PHASES = """@!%p1 mbarrier.init.shared::cta.b64 [%r2],%r9;
+BARRIER
+mbarrier.arrive.shared::cta.b64 %d1,[%r2];
+L: mbarrier.try_wait.shared::cta.b64 %p2,[%r2],%d1; @!%p2 bra L;"""
+STORE = """st.shared.u32 [%r5],%r1;
+fence.proxy.async.shared::cta;
+BARRIER
+@%p1 bra E;
+cp.async.bulk.global.shared::cta.bulk_group [%d0],[%r3],512;
+cp.async.bulk.commit_group;
+cp.async.bulk.wait_group.read 0;
+E:"""
+
+
+@pytest.mark.parametrize("act", [PHASES, STORE], ids=["phases", "stores"])
+def test_what_only_one_warp_does_rightly_is_said_not_to_be_judged(act: str) -> None:
+    """Without a barrier threads of other warps come too early; nothing says that a block has such."""
+    text = ONE_WARP.replace("ACT", act)
+    right = check_text(text.replace("BARRIER", "bar.sync 0;"), "k.ptx")
+    assert (right.findings, right.not_judged) == ((), ())
+    wrong = check_text(text.replace("BARRIER", ""), "k.ptx")
+    assert not [one for one in wrong.findings if one.tier in ("error", "likely")]
+    assert ["only a block of one warp does right" in one.why for one in wrong.not_judged] == [True]
+    for threads, judged in ((32, False), (128, True)):
+        sized = text.replace("BARRIER", "").replace("\n{\n", f"\n.reqntid {threads}, 1, 1\n{{\n", 1)
+        report = check_text(sized, "k.ptx")
+        assert any(one.tier == "error" for one in report.findings) == judged
+        assert report.not_judged == ()
