@@ -12,7 +12,7 @@ the same. It is read here until the other block is known to have waited for it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..memory.byte_regions import ByteRegion
@@ -38,13 +38,15 @@ __all__ = ["CopyActs"]
 _GROUPS = frozenset(("copy-commit", "copy-wait"))
 _DRAINS = ("global", "shared")  # the spaces of a bulk store, the destination first
 _READS = frozenset(("load", "drain"))
+_WHOLE = 3  # operands of a cp.async without a size of the source, which pads with zeros, or a policy
 _MANY = 32  # copies whose bytes are forgotten at once: to find the bytes of those that stay takes a while
 
 
 @dataclass(slots=True, eq=False)
 class _Copy:
     """A copy or bulk store by threads of a warp: its bytes, and when it is complete. `fenced`: no proxy fence
-    is needed before a bulk copy into its bytes. `shared`: it is between two blocks.
+    is needed before a bulk copy into its bytes. `shared`: it is between two blocks. `origin` says what each
+    thread copies where, None if that is unknown.
     """
 
     access: GenericAccess
@@ -52,6 +54,7 @@ class _Copy:
     write: TimedWrite
     fenced: bool
     shared: bool = False
+    origin: Hashable = None
 
 
 @dataclass(slots=True, eq=False)
@@ -203,10 +206,13 @@ class CopyActs(GenericActs):
             write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
             copied = self.clashes.written_data(step, registers, lanes[warp]) if does == "copy" else None
             access = GenericAccess(at, does, bytes_, doubtful, placed, data=copied)
-            made = _Copy(access, warp, write, fenced)
+            origin = None
+            if does == "copy" and (source := self._source(group, step)) is not None:
+                origin = source, base, address.offset, width, lanes[warp]
+            made = _Copy(access, warp, write, fenced, origin=origin)
             if does == "copy":
                 self.clashes.write(access)
-            self._hold(warp, access)
+            self._hold(warp, access, origin)
             if does == "drain":
                 self._hold_unfenced(warp, access, "unfenced-store")
             self._put(made)
@@ -215,6 +221,21 @@ class CopyActs(GenericActs):
                 places = lane_addresses(statement, base, lanes[warp], address.offset)
                 self.within.access(warp, access, statement, places)
                 self._by_lane[warp][write] = access, width, places
+
+    @staticmethod
+    def _source(group: ThreadGroup, step: WalkStep) -> Hashable:
+        """What says from where a thread copies, the same only where it is the same address: a register that
+        one statement before writes, in this round of its loops. None if it is no such register.
+        """
+        source, code = step.statement.source, group.registers.steps.code
+        if source is None or source.base is None or len(step.statement.operands) > _WHOLE:
+            return None
+        definitions = [
+            code.definitions.get(name, ()) for name in code.unique((source.base,), step.statement.scope)
+        ]
+        if [len(made) for made in definitions] != [1] or definitions[0][0] >= step.position:
+            return None
+        return definitions[0][0], source.offset, tuple(sorted(group.rounds.items()))
 
     def _drain(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         """Bulk stores of as many bytes as each thread says; of few, where that is not known."""
@@ -329,7 +350,7 @@ class CopyActs(GenericActs):
 
     # What is held against what
 
-    def _hold(self, warp: int, access: GenericAccess) -> None:
+    def _hold(self, warp: int, access: GenericAccess, origin: Hashable = None) -> None:
         """Hold a copy or bulk store against what other warps load and store, and against copies."""
         seen = self.warps[warp].clock.seen
         start, flags, lines = access.bytes
@@ -344,10 +365,12 @@ class CopyActs(GenericActs):
             for before in span.accesses:
                 if before.does != "load" or access.does != "drain":
                     self._race("unsynchronised", other, before, warp, access)
-        self._hold_copies(warp, access)
+        self._hold_copies(warp, access, origin)
 
-    def _hold_copies(self, warp: int, access: GenericAccess) -> None:
-        """Hold an access against copies and bulk stores that are not complete for its warp."""
+    def _hold_copies(self, warp: int, access: GenericAccess, origin: Hashable = None) -> None:
+        """Hold an access against copies and bulk stores that are not complete for its warp; one copy more of
+        the same from and to the same addresses changes nothing.
+        """
         start, flags, lines = access.bytes
         if not self._copied & lines:
             return
@@ -359,6 +382,8 @@ class CopyActs(GenericActs):
                     self._forget(one)
                 continue
             if before.does in _READS and access.does in _READS:
+                continue
+            if origin is not None and one.origin == origin and one.warp == warp:
                 continue
             if before.does == access.does and self._same(one, warp, access):
                 if before.does == "copy" and before.meets(access):
