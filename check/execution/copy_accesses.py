@@ -230,12 +230,11 @@ class CopyActs(GenericActs):
         source, code = step.statement.source, group.registers.steps.code
         if source is None or source.base is None or len(step.statement.operands) > _WHOLE:
             return None
-        definitions = [
-            code.definitions.get(name, ()) for name in code.unique((source.base,), step.statement.scope)
-        ]
-        if [len(made) for made in definitions] != [1] or definitions[0][0] >= step.position:
+        names = code.unique((source.base,), step.statement.scope)
+        made = [index for name in names for index in code.definitions.get(name, ())]
+        if len(made) != 1 or made[0] >= step.position:
             return None
-        return definitions[0][0], source.offset, tuple(sorted(group.rounds.items()))
+        return made[0], source.offset, tuple(sorted(group.rounds.items()))
 
     def _drain(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         """Bulk stores of as many bytes as each thread says; of few, where that is not known."""

@@ -1,5 +1,5 @@
-"""A cp.async more of what the same thread copies already, from and to the same addresses, changes nothing, as QServe's
-kernels do it; one of something else leaves open which of the two the bytes hold (9.7.9.25.3.1).
+"""A cp.async more of what the same thread copies already, from and to the same addresses, changes nothing, as
+QServe's kernels do it; one of something else leaves open which of the two the bytes hold (9.7.9.25.3.1).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""mbarrier.complete_tx takes from the bytes that a phase lacks, as a copy does (9.7.13.15.5.2, 9.7.13.15.13)."""
+"""mbarrier.complete_tx takes from the bytes that a phase lacks, as a copy does (9.7.13.15.5.2)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_bytes_that_threads_give(first: str, second: str, found: set[str]) -> No
 
 
 def test_what_the_phase_shows() -> None:
-    """Behind the wait the arrivals are known; without it nothing is, and without a barrier others wait still."""
+    """Behind the wait the arrivals are known; without a barrier behind it others wait still."""
     wait = "W: mbarrier.try_wait.shared::cta.b64 %p2,[%r2],%d1; @!%p2 bra W;"
     assert rules(RIGHT, RIGHT) == set()
     assert rules(RIGHT, RIGHT, old=wait) == {"shared-unsynchronised"}
