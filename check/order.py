@@ -21,7 +21,6 @@ from .values.register_intervals import RegisterIntervals
 
 if TYPE_CHECKING:
     from .execution.generic_findings import GenericFindings
-    from .execution.phase_findings import PhaseFindings
     from .registers.register_events import FunctionEvents
     from .walks.kernel_walks import KernelWalks
 
@@ -107,8 +106,8 @@ def check_order(
         guessed = guessed_findings(module, whole, flow, walked)
         accesses = _access_order(walked)
         yield from surest((*phases, *guessed.findings, *accesses.findings, *_tensor_order(walked)))
-        outcome = _outcome(phases, accesses)
-        alone = guessed.of_several_warps
+        unknown, alone = phases.unknown_barrier or guessed.unknown_barrier, guessed.of_several_warps
+        outcome = _outcome(unknown, accesses)
         return outcome if alone is None else replace(outcome, one_warp=alone)
     return OrderOutcome()
 
@@ -132,10 +131,9 @@ class _AccessOrder(NamedTuple):
 
 
 def _outcome(
-    phases: PhaseFindings, accesses: _AccessOrder, in_step: frozenset[int] = frozenset()
+    barrier: UnknownBarrier | None, accesses: _AccessOrder, in_step: frozenset[int] = frozenset()
 ) -> OrderOutcome:
     """What is known beside findings. Where nobody gets past a barrier, that is all that is said."""
-    barrier = phases.unknown_barrier
     unjudged = accesses.outcome.unjudged if barrier is None else None
     return replace(accesses.outcome, in_step=in_step, unknown_barrier=barrier, unjudged=unjudged)
 
@@ -246,4 +244,4 @@ def _shared_order(
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
     guessed = () if loud else guessed_findings(module, code, flow, walked).findings
     yield from surest((*certain, *phases, *guessed, *others))
-    return _outcome(phases, accesses, phases.in_step())
+    return _outcome(phases.unknown_barrier, accesses, phases.in_step())

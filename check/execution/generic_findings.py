@@ -372,7 +372,7 @@ def _is_cleared(key: FaultName, race: GenericRace, plan: WalkPlan, executions: I
     )
 
 
-def _is_idle(key: _Key, plan: WalkPlan, executions: Sequence[Execution]) -> bool:
+def _is_idle(key: FaultName, plan: WalkPlan, executions: Sequence[Execution]) -> bool:
     """Whether accesses are unordered only with numbers so small that a loop between them does no work."""
     racing = [found for found in executions if key in _races(found)]
     others = [found.together.keys() for found in executions if key not in _races(found)]

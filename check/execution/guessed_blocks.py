@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..findings import ERROR, LIKELY, READING, Finding
+from ..not_judged import UnknownBarrier
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
@@ -25,11 +26,12 @@ __all__ = ["GuessedFindings", "guessed_findings"]
 
 class GuessedFindings(NamedTuple):
     """The findings with the shape of a block that comes furthest, if none is right; or where in the text one
-    of those with several warps stands, if a block of one warp is right.
+    of those with several warps stands, if a block of one warp is right; or what threads do not get past.
     """
 
     findings: Sequence[Finding] = ()
     of_several_warps: int | None = None
+    unknown_barrier: UnknownBarrier | None = None
 
 
 def guessed_findings(
@@ -58,7 +60,7 @@ def guessed_findings(
             found, most = here, came
         if not here and phases.multiplies:  # otherwise too few threads, or nobody knows who multiplies
             if not told:
-                return GuessedFindings()
+                return GuessedFindings(unknown_barrier=phases.unknown_barrier)
             open_ones = open_ones or told
     if alone:
         return GuessedFindings((), next((module.offset(one.place) for one in (*found, *open_ones)), None))

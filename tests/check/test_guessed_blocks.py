@@ -179,3 +179,32 @@ def test_what_only_one_warp_does_rightly_is_said_not_to_be_judged(act: str) -> N
         report = check_text(sized, "k.ptx")
         assert any(one.tier == "error" for one in report.findings) == judged
         assert report.not_judged == ()
+
+
+LOST = """.version 8.3
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in)
+.reqntid 64, 1, 1
+{
+.reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %d<4>;
+.shared .align 8 .b8 bar[8];
+ld.param.u64 %d0,[in];
+mov.u32 %r1,%tid.x; mov.u32 %r2,bar; setp.ne.u32 %p1,%r1,0; mov.u32 %r9,%ntid.x;
+@!%p1 mbarrier.init.shared::cta.b64 [%r2],%r9;
+bar.sync 0;
+ld.global.u32 %r3,[%d0]; setp.ne.u32 %p3,%r3,0;
+@%p3 bra E;
+mbarrier.arrive.shared::cta.b64 %d1,[%r2];
+E:
+mbarrier.try_wait.parity.shared::cta.b64 %p2,[%r2],0; @!%p2 bra E;
+ret;
+}
+"""
+
+
+def test_threads_that_are_lost_are_told_of_without_a_number_of_threads_too() -> None:
+    """Memory decides who arrives: with and without .reqntid nobody knows what the phases order."""
+    sized, guessed = (check_text(text, "k.ptx").not_judged for text in (LOST, unsized(LOST)))
+    assert ["what decides which way threads go here" in one.why for one in sized] == [True]
+    assert [one.why for one in guessed] == [one.why for one in sized]
