@@ -501,28 +501,22 @@ class Execution:
             if working is None:
                 return self._skip(group, number, name)
             self._guess(group)
+            self._shown[number] = False
             holds = int(working == taken)
             sides[holds] = Threads(sorted((*sides.get(holds, ()), *unknown)))
         ways = [(threads, taken if value else fall) for value, threads in sides.items()]
-        counted = unknown is None and name not in group.registers.assumed
-        return self._send(group, number, ways, counted)
+        return self._send(group, number, ways)
 
     def _send(
-        self,
-        group: ThreadGroup,
-        number: int,
-        ways: Sequence[tuple[tuple[int, ...], int | None]],
-        counted: bool = False,
+        self, group: ThreadGroup, number: int, ways: Sequence[tuple[tuple[int, ...], int | None]]
     ) -> bool:
-        """Send threads to blocks behind another one; returns whether the group goes on unsplit. `counted` is
-        as in `_enter`.
-        """
+        """Send threads to blocks behind another one; returns whether the group goes on unsplit."""
         if len(ways) == 1:
-            return self._enter(group, number, ways[0][1], counted)
+            return self._enter(group, number, ways[0][1])
         join = self._join(group, number, len(ways))
         for threads, side in ways:
             part = group.part(threads, number, join)
-            if self._enter(part, number, side, counted):
+            if self._enter(part, number, side):
                 self._start(part)
         return False
 
