@@ -53,6 +53,11 @@ _ELSEWHERE = (
     "another block of the cluster may end the wait here, and {}, so the blocks were not executed together: "
     "whether one does, and what stands behind the wait, was not judged"
 )
+_LEFT = (
+    "with the numbers that were assumed for what the PTX does not show, the wait here does not end: whether "
+    "it does with those of a launch, and what stands behind it, was not judged"
+)
+_BARRIERS = {"unnamed": _UNNAMED, "lost": _LOST, "behind": _BEHIND, "elsewhere": _ELSEWHERE, "left": _LEFT}
 _MET = (
     "by what threads read here, they may wait for others of their block, or decide what to do: whether that "
     "orders what they load from shared memory and store there was not judged"
@@ -107,16 +112,15 @@ class NotJudged:
 
 @dataclass(frozen=True)
 class UnknownBarrier:
-    """Where in the text a statement stands that uses a barrier which the PTX does not show, and where what is
-    unknown of it comes from. `parts`: it is a branch, and which way threads go is unknown. `elsewhere`: it
-    waits for what other blocks of the cluster may do. `behind`: it stands behind a loop that goes on.
+    """Where in the text a statement stands from which on barriers are not judged, and where what is unknown
+    there comes from. `kind`: a barrier that the PTX does not show (unnamed), a branch of which it is unknown
+    which way threads go (lost), a wait that other blocks of the cluster may end (elsewhere), what stands
+    behind a loop that goes on (behind), or a wait that does not end with the numbers that are assumed (left).
     """
 
     offset: int
     why: str
-    parts: bool = False
-    elsewhere: bool = False
-    behind: bool = False
+    kind: str = "unnamed"
 
 
 @dataclass(frozen=True)
@@ -170,9 +174,7 @@ def unknown_barrier(
     """The barriers of a function of which nobody got past a statement, since its barrier is unknown."""
     waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
     if waits:
-        kinds = (barrier.elsewhere, _ELSEWHERE), (barrier.behind, _BEHIND), (barrier.parts, _LOST)
-        says = next((says for holds, says in kinds if holds), _UNNAMED)
-        why = says.format(barrier.why)
+        why = _BARRIERS[barrier.kind].format(barrier.why)
         yield NotJudged(f"barriers of {function.name}", module.place(barrier.offset), len(waits), why)
 
 

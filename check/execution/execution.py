@@ -98,6 +98,7 @@ class Execution:
         self.words = _words(plan, self.acts)
         self.stuck: list[Stuck] = []
         self.excused: list[Stuck] = []
+        self.left_at: int | None = None  # a wait that does not end with the numbers that are assumed
         self.followed = True
         self.skipped = False
         self.paused = False
@@ -178,6 +179,7 @@ class Execution:
                 break
         if not self.halted and self.followed and not self.paused:
             waits = [(task.group, task.wait) for task in self._tasks if task.wait is not None]
+            self.left_at = min((wait.statement for _, wait in waits), default=None)
             if not waits and self.acts.blocks == 1:  # copies tell other blocks more than clocks show
                 late = (one for one in self.acts.late() if self.plan.tries_again(one[1].statement))
                 waits += islice(late, 1)

@@ -122,6 +122,7 @@ class PhaseFindings:
     plan: WalkPlan | None = None
     unknown_barrier: UnknownBarrier | None = None  # one that no execution knew
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
+    _excused: int | None = None  # a wait that other numbers may end
     _left: int | None = None  # a wait that other blocks of a cluster may end
     _done: dict[AssumedSizes, Set[int]] = field(default_factory=dict)  # by sizes: the executed blocks
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
@@ -181,16 +182,21 @@ class PhaseFindings:
             self.unknown_barrier = None
         elif self.unknown_barrier is None and self._has_phases() and lost[0] is not None and all(lost):
             at, why, parts = lost[0]
-            self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, parts)
+            kind = "lost" if parts else "unnamed"
+            self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, kind)
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         in_cluster = not (alone and self._maps_own)
         together = in_cluster and self._execute_together(threads)
         if self._left is not None and self.unknown_barrier is None and not (together or self.stuck):
             at = self.code.function.statements[self._left].offset
-            self.unknown_barrier = UnknownBarrier(at, self._why_apart(), elsewhere=True)
-        if paused and self.unknown_barrier is None and not (together or self.stuck):
-            self._tell_behind(plan)
+            self.unknown_barrier = UnknownBarrier(at, self._why_apart(), "elsewhere")
+        if self.unknown_barrier is None and not (together or self.stuck):
+            if paused:
+                self._tell_behind(plan)
+            elif self._excused is not None and not self._is_signalled:
+                at = self.code.function.statements[self._excused].offset
+                self.unknown_barrier = UnknownBarrier(at, "", "left")
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -220,7 +226,7 @@ class PhaseFindings:
         behind = (index for index in plan.roles if self.flow.block_of(index) not in self.executed)
         for index in islice(behind, 1):
             offset = self.code.function.statements[index].offset
-            self.unknown_barrier = UnknownBarrier(offset, "", behind=True)
+            self.unknown_barrier = UnknownBarrier(offset, "", "behind")
 
     def _why_apart(self) -> str:
         """Why the blocks of a cluster were not executed together."""
@@ -302,6 +308,8 @@ class PhaseFindings:
         was found with numbers in memory is doubtful: nobody says what these are, nor where counters begin.
         """
         guessed = found.sizes.memory is not None or found.counted > 0
+        if self._excused is None and not found.skipped:
+            self._excused = found.left_at
         races = (one for one in found.acts.accesses if not _is_unseen(found, one))
         self.races += [replace(one, doubtful=one.doubtful or guessed) for one in races]
         self.unpublished |= found.acts.unpublished
