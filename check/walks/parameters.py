@@ -87,7 +87,7 @@ class ParameterNumbers:
     @cached_property
     def _loads(self) -> list[DecodedStatement]:
         loads = (self._code[index] for index in self._code.doing("load"))
-        return [one for one in loads if one.operation.space == "param"]
+        return [one for one in loads if one.operation.space == "param" and len(one.operands) > 1]
 
     @cached_property
     def _pointers(self) -> frozenset[tuple[str, int]]:

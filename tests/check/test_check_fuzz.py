@@ -197,6 +197,16 @@ def test_every_opcode_with_too_few_operands(opcode: str) -> None:
                 assert "few.ptx" in str(error)
 
 
+COPIED = next(text for text in map(module, ([test.kernel] for test in suite())) if "cp.async.bulk.s" in text)
+STATEMENTS = [line for line in dict.fromkeys(COPIED.splitlines()) if re.match(r"    [@a-z][^.].*,.*;$", line)]
+
+
+@pytest.mark.parametrize("line", STATEMENTS, ids=str.strip)
+def test_a_statement_without_its_last_operand(line: str) -> None:
+    """In a kernel with copies, mbarriers and products: `check` comes to its end."""
+    check_text(COPIED.replace(line, line.rpartition(",")[0] + ";"), "few.ptx")
+
+
 @pytest.mark.parametrize("deep", [2000, 20000])
 def test_deep_nesting_is_no_trouble(deep: int) -> None:
     text = (

@@ -67,6 +67,7 @@ cp.async.bulk.wait_group: bulk-wait count=0
 mbarrier.init: init barrier=object count=1
 mbarrier.inval: invalidate barrier=object
 mbarrier.expect_tx: expect barrier=object size=1
+mbarrier.complete_tx: give barrier=object size=1
 mbarrier.arrive: arrive barrier=object count=2
 mbarrier.arrive.expect_tx: arrive barrier=object size=2
 mbarrier.arrive_drop: arrive barrier=object count=2
@@ -102,7 +103,7 @@ tcgen05.st: tensor-store
 tcgen05.wait::st: tensor-store-wait
 tcgen05.mma: tensor-multiply
 tcgen05.fence::after_thread_sync: tensor-fence
-tcgen05.commit: arrive barrier=object
+tcgen05.commit: arrive barrier=object pairs=cta_group::2
 tcgen05.alloc: allocate space=shared bytes=4 count=1
 tcgen05.dealloc: deallocate count=1
 tcgen05.relinquish_alloc_permit: end-allocation
