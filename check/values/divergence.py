@@ -11,7 +11,7 @@ from functools import cached_property
 from math import prod
 
 from ...spec.lazy_dataclass import dataclass
-from ..findings import ERROR, INFO, LIKELY, Finding, Moment
+from ..findings import ERROR, EVERYWHERE, INFO, LIKELY, Finding, Moment, Undefined
 from ..ptx.decode import DecodedFunction
 from ..ptx.operation import Operation
 from ..ptx.source import PtxModule
@@ -23,6 +23,7 @@ __all__ = ["Divergence", "Parting", "acts_together", "divergence_findings"]
 
 _ALIGNED = "aligned"
 _PARTS = frozenset(("jump", "switch", "leave"))
+_TOGETHER: Undefined = ((("register-warps", "together"),),)  # what warps do with registers of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ def divergence_findings(
                 yield finding
     unknown: set[int] = set()
     reported: set[int] = set()
+    by_letter: dict[int, Finding] = {}  # under one reading of the text
     for guard in found.guards:
         parting = found.parting(guard)
         if not parting:
@@ -139,9 +141,13 @@ def divergence_findings(
                 finding = _finding(module, code, parting, guard, index)
                 size = WARPGROUP if _is_for_warpgroups(code.operation(index)) else WARP
                 if finding is not None and (parting is True or part(guard, block, size)):
+                    if finding.readings != EVERYWHERE:
+                        by_letter.setdefault(index, finding)
+                        continue
                     (unknown if parting is True else reported).add(index)
                     yield finding
                     break
+    yield from (finding for index, finding in by_letter.items() if index not in reported)
 
 
 def _incomplete(module: PtxModule, code: DecodedFunction, aligned: list[int]) -> Iterator[Finding]:
@@ -224,4 +230,5 @@ def _finding(
             Moment(module.place(at.offset), at.opcode, f"{parting.shown}"),
             Moment(place, statement.opcode, "is executed by some of them"),
         ),
+        readings=EVERYWHERE if parting.warp or not code.operation(index).action.warpgroup else _TOGETHER,
     )

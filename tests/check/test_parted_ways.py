@@ -227,7 +227,7 @@ ret;
 
 
 @pytest.mark.parametrize(
-    ("first", "expected"), [("12", []), ("11", [("error", "aligned-divergent")])], ids=["right", "wrong"]
+    ("first", "expected"), [("12", []), ("11", [("reading", "aligned-divergent")])], ids=["right", "wrong"]
 )
 def test_a_branch_parts_a_warpgroup_that_never_comes_there(
     first: str, expected: list[tuple[str, str]]
