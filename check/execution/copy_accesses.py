@@ -201,14 +201,13 @@ class CopyActs(GenericActs):
             self.located.add(at)
         else:
             self._forgo(group, step)
+        source = self._source(group, step) if does == "copy" else None
         for warp, region, bytes_ in accessed_by:
             act = self.warps[warp].clock.seen[warp]
             write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
             copied = self.clashes.written_data(step, registers, lanes[warp]) if does == "copy" else None
             access = GenericAccess(at, does, bytes_, doubtful, placed, data=copied)
-            origin = None
-            if does == "copy" and (source := self._source(group, step)) is not None:
-                origin = source, base, address.offset, width, lanes[warp]
+            origin = None if source is None else (source, base, address.offset, width, lanes[warp])
             made = _Copy(access, warp, write, fenced, origin=origin)
             if does == "copy":
                 self.clashes.write(access)

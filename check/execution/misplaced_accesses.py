@@ -34,6 +34,7 @@ class Misplaced(NamedTuple):
     unit: int
 
 
+@lru_cache(maxsize=1 << 12)
 def unit_of(statement: DecodedStatement) -> int | None:
     """What the address of an access must be a multiple of; None if that is not looked at."""
     if statement.rows is not None:
