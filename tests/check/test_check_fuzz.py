@@ -198,10 +198,10 @@ def test_every_opcode_with_too_few_operands(opcode: str) -> None:
 
 
 COPIED = next(text for text in map(module, ([test.kernel] for test in suite())) if "cp.async.bulk.s" in text)
-STATEMENTS = [line for line in dict.fromkeys(COPIED.splitlines()) if re.match(r"    [@a-z][^.].*,.*;$", line)]
+LINES = [line for line in dict.fromkeys(COPIED.splitlines()) if re.match(r"    [@a-z][^.].*,.*;$", line)]
 
 
-@pytest.mark.parametrize("line", STATEMENTS, ids=str.strip)
+@pytest.mark.parametrize("line", LINES, ids=str.strip)
 def test_a_statement_without_its_last_operand(line: str) -> None:
     """In a kernel with copies, mbarriers and products: `check` comes to its end."""
     check_text(COPIED.replace(line, line.rpartition(",")[0] + ";"), "few.ptx")

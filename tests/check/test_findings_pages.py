@@ -43,7 +43,7 @@ def test_the_ptx_has_the_finding_and_the_mend_has_none(page: Path) -> None:
 def test_the_schedules_are_those_of_the_litmus_test(
     page: Path, run: Callable[..., tuple[int, str, str]]
 ) -> None:
-    name = re.search(r"`ptxmma litmus ([\w-]+)`", page.read_text())
+    name = re.search(r"`ptxmma litmus ([\w.-]+)`", page.read_text())
     assert name is not None
     code, out, _ = run("litmus", name[1])
     assert code == 0
