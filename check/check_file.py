@@ -27,6 +27,7 @@ from .ptx.decode import DecodedFunction
 from .ptx.flow import build_flow
 from .ptx.generic_addresses import with_known_spaces
 from .ptx.inlining import Inlining
+from .ptx.literal_branches import without_shut_ways
 from .ptx.operation import Operations
 from .ptx.reader import read_module
 from .ptx.register_names import RegisterNames
@@ -244,8 +245,8 @@ def _check_function(
     opcodes = {statement.opcode for statement in function.statements}
     judged = set(filter(operations.is_held, opcodes))
     held = [i for i, statement in enumerate(function.statements) if statement.opcode in judged]
-    flow = build_flow(function, module, operations)
     code = with_known_spaces(DecodedFunction(function, operations))
+    flow = without_shut_ways(code, build_flow(function, module, operations))
     values = RegisterIntervals(module, code)
     if held:
         yield from _legality(module, function, operations.judge, held)
@@ -256,7 +257,7 @@ def _check_function(
     elif whole is not None and whole is not function:
         again = with_known_spaces(DecodedFunction(whole, operations))
         yield from qualifier_findings(module, again)
-        joined = build_flow(whole, replace(module, faults=[]), operations)
+        joined = without_shut_ways(again, build_flow(whole, replace(module, faults=[]), operations))
         order = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
     together = bool(held) or any(map(acts_together, code.used))
     multiples = any(map(has_multiples, code.used))
