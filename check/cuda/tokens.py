@@ -13,12 +13,12 @@ __all__ = ["ASM", "CudaToken", "Directive", "coarse", "decoded", "directive", "i
 
 ASM = re.compile(r"\b(?:asm|__asm|__asm__)\b")
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
-_COMMENT = r"//(?:\\\r?\n|[^\n])*+ | /\*(?s:.*?)(?:\*/|\Z)"
+_COMMENT = r"//(?:\\\r?\n|[^\n])* | /\*(?s:.*?)(?:\*/|\Z)"
 _RAW = r'(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\((?s:.*?)(?:\)(?P=delimiter)"|\Z)'
-_STRING = r'(?:u8|[uUL])?"(?:[^"\\\n]|\\\r?\n|\\.)*+"?'
+_STRING = r'(?:u8|[uUL])?"(?:[^"\\\n]|\\\r?\n|\\.)*"?'
 # The lookbehind keeps the separators of 1'000'000 from opening a character.
-_CHARACTER = r"(?<![0-9a-zA-Z_])(?:u8|[uUL])?'(?:[^'\\\n]|\\.)++'"
-_DIRECTIVE = rf"""^[ \t]*\#(?:\\[ \t]*\r?\n | "(?:[^"\\\n]|\\.)*+" | {_COMMENT} | [^\n])*+"""
+_CHARACTER = r"(?<![0-9a-zA-Z_])(?:u8|[uUL])?'(?:[^'\\\n]|\\.)+'"
+_DIRECTIVE = rf"""^[ \t]*\#(?:\\[ \t]*\r?\n | "(?:[^"\\\n]|\\.)*" | {_COMMENT} | [^\n])*"""
 _TOKEN = re.compile(
     rf"""(?P<comment>{_COMMENT}) | (?P<raw>{_RAW}) | (?P<string>{_STRING}) | (?P<character>{_CHARACTER})
        | (?P<directive>{_DIRECTIVE}) | (?P<splice>\\[ \t]*\r?\n)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import pytest
 
 from ptxmma.spec import dot_product
 from ptxmma.spec.api import load
+from ptxmma.spec.arithmetic_records import ArithmeticStage
 from ptxmma.spec.chip_arithmetic import ChipArithmetic
 from ptxmma.spec.dot_product import DotProduct, ElementCode
 from ptxmma.spec.expressions import (
@@ -24,7 +25,6 @@ from ptxmma.spec.expressions import (
     Negation,
     Number,
     Where,
-    names,
 )
 from ptxmma.spec.specification import Specification
 
@@ -276,15 +276,9 @@ def define_by_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
 class SymbolicDotProduct(DotProduct):
     """The code of the definition; `max` and `sum` of its module must be `greatest` and `added`."""
 
-    @cached_property
-    def _functions(self) -> Mapping[int, tuple[Callable[..., Any], tuple[str, ...]]]:
-        stages = [stage for block in self.arithmetic.blocks for stage in block.model.stages]
-        formulas = {id(formula): formula for stage in stages for formula in stage.let.values()}
-        return {number: self._function(formula.tree) for number, formula in formulas.items()}
-
-    def _function(self, tree: Expression) -> tuple[Callable[..., Any], tuple[str, ...]]:
-        read = tuple(sorted(names(tree)))
-        return lambda *values: evaluated(tree, dict(zip(read, values, strict=True))), read
+    def _let(self, stage: ArithmeticStage, scope: dict[str, Any]) -> None:
+        for name, formula in stage.let.items():
+            scope[name] = evaluated(formula.tree, scope)
 
 
 def element(part: str, number: int, arithmetic: ChipArithmetic) -> Node:
