@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..values.lane_numbers import Numbers, number_at
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
+from .barriers import total
 from .clocks import Clock
 from .shared_words import SharedWords
 
@@ -21,7 +22,7 @@ class AllocatedWords(SharedWords):
     def __init__(self, clocks: Sequence[Clock], whole: bool) -> None:
         super().__init__(clocks)
         self._whole = whole
-        self._columns = 0  # that are allocated
+        self._columns: int | None = 0  # that are allocated; None: it is not known how many
         self._allocated: dict[int, int | None] = {}  # by address in shared memory: the first column
 
     def store(
@@ -44,7 +45,7 @@ class AllocatedWords(SharedWords):
         columns = None if count is None else number_at(registers.value(count, statement.scope), thread)
         if base is not None:
             self._allocated[base + address.offset] = self._columns if surely else None
-        self._columns += columns or 0
+        self._columns = total((self._columns, columns))
 
     def load(
         self, registers: Registers, step: WalkStep, threads: tuple[int, ...]

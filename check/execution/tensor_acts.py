@@ -24,6 +24,7 @@ from ..memory.tensor_places import (
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
+from .barriers import total
 from .clocks import Clock
 from .shared_accesses import NEVER, SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
@@ -141,7 +142,7 @@ class TensorActs(WarpActs):
             return ()
         if does == "allocate":
             columns = number_at(self._operand(group, step.statement, step.statement.count_at, 0), threads[0])
-            self._columns = None if columns is None or self._columns is None else self._columns + columns
+            self._columns = total((self._columns, columns))
         return () if does in self.skips else super().act(group, step, threads)
 
     def _do(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:

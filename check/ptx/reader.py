@@ -205,7 +205,7 @@ class _Reader:
             self.fault(start, f"{word} needs .version {since} or later")
 
     def _line(self, word: str, start: int) -> int:
-        """.loc or .file; returns the position behind it. What is of another form ends with its line."""
+        """A directive of _LINES; returns where it ends. What is of another form ends with its line."""
         self._needed_version(word, start)
         found = _LINES[word].match(self.text, start)
         if found is None:

@@ -272,6 +272,32 @@ def test_who_knows_of_a_commit_knows_of_those_before_it(lines: Lines, expected: 
     assert told(TWO_PRODUCTS, lines) == expected
 
 
+ALLOCATED = "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tile], 128;\n"
+FREED = "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 128;\n"
+READ = "ld.shared.b32 %r3, [tile];\n"
+FIRST = LOAD.replace("%r4", "%r12").replace("{%v0,%v1,%v2,%v3}", "{%v8,%v9,%v10,%v11}")
+TWO_ALLOCATIONS = (
+    BLOCK.replace(ALLOCATED, "COUNT" + ALLOCATED.replace("[tile], 128", "[tile+32], %r10") + ALLOCATED)
+    .replace(READ, READ + "ld.shared.b32 %r11, [tile+32];\n")
+    .replace("add.u32 %r8,", "sub.u32 %r12, %r4, %r3;\nadd.u32 %r12, %r12, WHERE;\nadd.u32 %r8,")
+    .replace(FULL + AFTER + LOAD, FIRST + FULL + AFTER + LOAD)
+    .replace(FREED, FREED + FREED.replace("%r3, 128", "%r11, %r10"))
+)
+
+
+@pytest.mark.parametrize(
+    "count", ["mov.u32 %r10, 128;", "ld.param.u32 %r10, [n];", "ld.global.u32 %r10, [%rd3];"]
+)
+@pytest.mark.parametrize(("where", "expected"), [("%r11", []), ("%r3", [("error", PRODUCT_PENDING)])])
+def test_allocations_have_columns_of_their_own(count: str, where: str, expected: Told) -> None:
+    """Between a product and the wait for it, all threads load from one of two allocations: from the first,
+    of COUNT columns, or from the second, in which the product lies. Behind a number of columns that nobody
+    knows, nobody knows where the second lies.
+    """
+    found = told(TWO_ALLOCATIONS, [("COUNT", count), ("WHERE", where)])
+    assert found == ([] if "global" in count else expected)
+
+
 def told(kernel: str, lines: Lines) -> Told:
     for old, new in lines:
         assert old in kernel
