@@ -27,7 +27,7 @@ _WINDOW = 19  # bits of an address in the shared memory of a block: more than an
 _WORD = (1 << 32) - 1
 _FIRST_OF_PAIR = 0xFEFFFFFF  # masks an address, by where windows lie on a chip: it does not show in the PTX
 _AXES = "xyz"
-_SHAPES = tuple(f"%{name}.{axis}" for name in ("cluster_ctaid", "cluster_nctaid") for axis in (*"xyz", ""))
+_SHAPES = tuple(f"%cluster_{name}{axis}" for name in ("ctaid", "nctaid") for axis in (".x", ".y", ".z", ""))
 
 
 def asks_for_blocks(steps: WalkSteps) -> bool:
@@ -38,13 +38,13 @@ def asks_for_blocks(steps: WalkSteps) -> bool:
     return steps.function.cluster is None and RANKS in texts and texts.isdisjoint(_SHAPES)
 
 
-def clusters_together(steps: WalkSteps, shape: tuple[int, int, int] | None) -> bool:
-    """Whether the blocks of a cluster can be executed together: their number and size are known, and few, and
-    no copy goes to all however many these are.
+def clusters_together(steps: WalkSteps, cluster: tuple[int, int, int] | None) -> bool:
+    """Whether the blocks of a cluster of some shape can be executed together: their number and size are
+    known, and few, and no copy goes to all however many these are.
     """
     function = steps.function
     threads = size_of(function.threads or (0,))
-    blocks = prod(shape or (1,))
+    blocks = prod(cluster or (1,))
     if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= _MOST_THREADS):
         return False
     if any(operation.is_for_all for operation in steps.code.used):
@@ -54,17 +54,17 @@ def clusters_together(steps: WalkSteps, shape: tuple[int, int, int] | None) -> b
 
 
 class ClusterSteps(WalkSteps):
-    """The same steps; what tells blocks apart are numbers of their threads. `shape`: that of a cluster."""
+    """The same steps; what tells blocks apart are numbers of their threads."""
 
     def __init__(
-        self, module: PtxModule, code: DecodedFunction, flow: Flow, shape: tuple[int, int, int]
+        self, module: PtxModule, code: DecodedFunction, flow: Flow, cluster: tuple[int, int, int]
     ) -> None:
         super().__init__(module, code, flow)
-        self.shape = shape
+        self.cluster = cluster
 
     @property
     def blocks(self) -> int:
-        return prod(self.shape or (1,))
+        return prod(self.cluster or (1,))
 
     @cached_property
     def grid(self) -> Mapping[str, int]:
@@ -82,7 +82,7 @@ class ClusterSteps(WalkSteps):
         ranks = [self.rank_of(thread, count) for thread in threads]
         yield RANK, math.joined(ranks)
         extent = 1
-        for axis, count in zip(_AXES, self.shape or (1, 1, 1), strict=True):
+        for axis, count in zip(_AXES, self.cluster or (1, 1, 1), strict=True):
             places = math.joined(rank // extent % count for rank in ranks)
             yield from ((f"%{name}.{axis}", places) for name in ("ctaid", "cluster_ctaid"))
             extent *= count

@@ -126,14 +126,14 @@ class _MadeFrom(dict[str, tuple[str, ...]]):
 
 
 class WalkSteps:
-    """The steps of one function, and the addresses of its variables. `shape`: that of a cluster, in blocks;
-    None if it is not known.
+    """The steps of one function, and the addresses of its variables. `cluster`: the shape of a cluster, in
+    blocks; None if it is not known.
     """
 
     def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
         self.code = code
         self.function = code.function
-        self.shape = code.function.cluster
+        self.cluster = code.function.cluster
         self.flow = flow
         self.loops = Loops(flow)
         self.bases: dict[str, int] = {}
@@ -158,7 +158,7 @@ class WalkSteps:
 
     @cached_property
     def _cluster(self) -> Mapping[str, int]:
-        shape = self.shape
+        shape = self.cluster
         if shape is None:
             return {}
         named = zip(("%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z"), shape, strict=True)
