@@ -35,16 +35,14 @@ class AllocatedWords(SharedWords):
             super().store(registers, step, threads, surely)
 
     def _allocate(self, registers: Registers, step: WalkStep, thread: int, surely: bool) -> None:
-        statement, address = step.statement, step.statement.address
-        if address is None:
+        statement = step.statement
+        if statement.address is None:
             return
-        base = (
-            0 if address.base is None else number_at(registers.value(address.base, statement.scope), thread)
-        )
+        at = registers.at(statement.address, statement.scope, thread)
         count = None if statement.count_at is None else statement.operands[statement.count_at]
         columns = None if count is None else number_at(registers.value(count, statement.scope), thread)
-        if base is not None:
-            self._allocated[base + address.offset] = self._columns if surely else None
+        if at is not None:
+            self._allocated[at] = self._columns if surely else None
         self._columns = total((self._columns, columns))
 
     def load(
@@ -53,8 +51,8 @@ class AllocatedWords(SharedWords):
         """What a load brings to each thread, by destination."""
         statement, address = step.statement, step.statement.address
         if address is not None and len(step.written) == 1 and threads:
-            base = 0 if address.base is None else registers.number(address.base, statement.scope)
-            column = None if base is None else self._allocated.get(base + address.offset)
+            base = registers.base(address, statement.scope)
+            column = self._allocated.get(base + address.offset) if isinstance(base, int) else None
             if column is not None:
                 return [column], False
         if self._whole:

@@ -165,9 +165,7 @@ class BarrierActs:
         address, scope = step.statement.barrier, step.statement.scope
         if address is None:
             raise LostError
-        base: Numbers = 0
-        if address.base is not None:
-            base = group.registers.value(address.base, scope)
+        base = group.registers.base(address, scope)
         if base is None:
             raise HaltedError(step.position)  # it may be any of them
         sides = by_number(base, threads)

@@ -19,7 +19,7 @@ from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import WIDEST, fences_shared
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, by_warp
-from ..values.lane_numbers import by_number, number_at
+from ..values.lane_numbers import by_number
 from ..walks.stored_data import StoredData
 from ..walks.walk_steps import WalkStep
 from .access_records import LINE, AccessedBytes, GenericAccess, GenericRace, accessed, both_access
@@ -181,26 +181,21 @@ class CopyActs(GenericActs):
         statement, registers = step.statement, group.registers
         if address is None or registers.is_remote(address, statement.scope):
             return
-        base = 0 if address.base is None else registers.value(address.base, statement.scope)
-        placed = address.base is not None and (
-            registers.steps.source(address.base, statement.scope) in registers.assumed
-        )
+        base = registers.base(address, statement.scope)
+        placed = registers.is_placed(address, statement.scope)
         self.scattered |= base is None and does == "copy"
         # where a bulk store goes to in global memory is no matter here
         doubtful = group.doubtful or placed if does == "drain" else self._doubtful(group, step)
         doubtful |= step.guard in registers.assumed
         if base is None:
-            self._forgo(group, step)
+            self._locate(group, step, False)
             return
         if does == "copy" and not (doubtful or placed):
             self._align(step, base, threads)
         lanes, at = by_warp(threads), step.position
         fenced = not self.fills or does == "drain"
         accessed_by = accessed_bytes(base, threads, width, address.offset)
-        if accessed_by:
-            self.located.add(at)
-        else:
-            self._forgo(group, step)
+        self._locate(group, step, bool(accessed_by))
         source = self._source(group, step) if does == "copy" else None
         for warp, region, bytes_ in accessed_by:
             act = self.warps[warp].clock.seen[warp]
@@ -299,11 +294,11 @@ class CopyActs(GenericActs):
         address: Address | None,
     ) -> _Copy | None:
         """What a copy of known bytes between blocks does at one of its two addresses."""
-        start = self._place(group, address, step.statement.scope, thread)
+        start = group.registers.at(address, step.statement.scope, thread)
         if landing.size is None or start is None or address is None:
             return None
         registers, warp = group.registers, thread // WARP
-        placed = registers.steps.source(address.base or "", step.statement.scope) in registers.assumed
+        placed = registers.is_placed(address, step.statement.scope)
         doubtful = group.doubtful or step.guard in registers.assumed or placed
         region = ByteRegion("shared", start, start + landing.size)
         act, lanes = self.warps[warp].clock.seen[warp], lanes_of((thread,))
@@ -317,14 +312,6 @@ class CopyActs(GenericActs):
         self._hold(read.warp, read.access)
         self._hold_unfenced(read.warp, read.access, "unfenced-store")
         self._put(read)
-
-    @staticmethod
-    def _place(group: ThreadGroup, address: Address | None, scope: int, thread: int) -> int | None:
-        """The address that one thread names; None if it is not known."""
-        if address is None:
-            return None
-        base = 0 if address.base is None else number_at(group.registers.value(address.base, scope), thread)
-        return None if base is None else base + address.offset
 
     def _hold_there(self, warp: int, access: GenericAccess, reduces: bool) -> None:
         """Hold a copy into another block against what that block does with the bytes, and gets into them."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from operator import gt
 
 from ..values.block_threads import by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers
+from ..values.lane_numbers import LaneNumbers
 from ..walks.stored_data import StoredData
 from ..walks.walk_plan import PRODUCTS
 from ..walks.walk_steps import WalkStep
@@ -175,25 +175,20 @@ class GenericActs(WarpActs):
                 self.send(group, step, address, warp)
         if remote and not group.registers.is_elsewhere(address, statement.scope):
             return
-        base: Numbers = 0 if address.base is None else group.registers.value(address.base, statement.scope)
+        base = group.registers.base(address, statement.scope)
         if base is None:
             self.scattered |= statement.does == "store"
-            self._forgo(group, step)
+            self._locate(group, step, False)
             return
         doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
-        placed = address.base is not None and (
-            group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
-        )
+        placed = group.registers.is_placed(address, statement.scope)
         if not (remote or doubtful or placed):
             self._align(step, base, threads)
         allocates = statement.does == "allocate"
         strong = updates or statement.operation.is_strong
         does, at, lanes = "store" if allocates else statement.does, step.position, by_warp(threads)
         accessed = accessed_bytes(base, threads, width, address.offset, statement.rows)
-        if accessed:
-            self.located.add(at)
-        else:
-            self._forgo(group, step)
+        self._locate(group, step, bool(accessed))
         for warp, _, bytes_ in accessed:
             stores = does == "store" and not allocates
             data = self.clashes.written_data(step, group.registers, lanes[warp]) if stores else None
@@ -206,9 +201,11 @@ class GenericActs(WarpActs):
             if self._peers is not None and not updates:
                 (self._peers.sent if remote else self._peers.own)(warp, access)
 
-    def _forgo(self, group: ThreadGroup, step: WalkStep) -> None:
-        """Remember an access of which it is not known where it lies."""
-        if step.position not in self.unplaced:
+    def _locate(self, group: ThreadGroup, step: WalkStep, is_known: bool) -> None:
+        """Remember of an access whether it is known where it lies."""
+        if is_known:
+            self.located.add(step.position)
+        elif step.position not in self.unplaced:
             self.unplaced[step.position] = why_not_known(
                 group.registers, group.registers.steps.addressed(step)
             )

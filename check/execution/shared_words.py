@@ -68,7 +68,7 @@ class SharedWords:
             return
         base = None
         if address is not None:
-            base = 0 if address.base is None else registers.value(address.base, statement.scope)
+            base = registers.base(address, statement.scope)
         if address is None or _is_open(base, threads):
             self._bytes.clear()
             self._unknown.clear()
@@ -171,7 +171,7 @@ class SharedWords:
         unknown: list[Numbers] = [None] * count
         if address is None or statement.bytes is None:
             return unknown, True
-        base = 0 if address.base is None else registers.value(address.base, statement.scope)
+        base = registers.base(address, statement.scope)
         size = statement.bytes // count
         if threads and (_is_open(base, threads) or size * _BYTE > WORD):
             return unknown, True

@@ -190,17 +190,12 @@ class TensorActs(WarpActs):
                 left.append(access)
         self._pending[warp] = left
 
-    def _at(self, group: ThreadGroup, base: str | None, offset: int, scope: int, thread: int) -> int | None:
-        """An address, by its register; None if unknown."""
-        number = 0 if base is None else number_at(group.registers.value(base, scope), thread)
-        return None if number is None else number + offset
-
     def _move(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:
         """A load or store by a warp; parts of one have gone on without the others, and show nothing."""
         if len(threads) < min(WARP, self.threads - warp * WARP):
             return
-        statement, address, thread = step.statement, step.statement.address, threads[0]
-        at = None if address is None else self._at(group, *address, statement.scope, thread)
+        statement = step.statement
+        at = group.registers.at(statement.address, statement.scope, threads[0])
         place = None if at is None else moved_place(statement, at, warp)
         if at is None or place is None:
             return
@@ -219,7 +214,7 @@ class TensorActs(WarpActs):
         number = None if word is None else group.registers.value(word.text, statement.scope)
         doubtful = self._doubtful(group, step)
         for operand in tensor_operands(statement):
-            at = self._at(group, *operand.address, statement.scope, thread)
+            at = group.registers.at(operand.address, statement.scope, thread)
             if at is None:
                 continue
             place = product_place(statement, operand, at, number_at(number, thread))

@@ -166,9 +166,7 @@ class WarpActs(BarrierActs):
         address, copies = statement.address, statement.does == "copy"
         if group.registers.is_remote(address, statement.scope) or not (copies or stores_shared(statement)):
             return
-        base: Numbers = 0
-        if address is not None and address.base is not None:
-            base = group.registers.value(address.base, statement.scope)
+        base: Numbers = 0 if address is None else group.registers.base(address, statement.scope)
         doubtful, kind = self._doubtful(group, step), "copy" if copies else "store"
         for number, some in by_warp(threads).items():
             warp = warps[number]

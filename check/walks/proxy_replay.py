@@ -241,7 +241,7 @@ class _Replay:
         count = len(self.threads)
         if address is None:
             return (None,) * count
-        base: Numbers = 0 if address.base is None else self.registers.value(address.base, statement.scope)
+        base = self.registers.base(address, statement.scope)
         generic = statement.operation.space == "generic"
 
         def at(number: int | None) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..ptx.operands import Address
 from ..values.block_threads import WARP
-from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
+from ..values.lane_numbers import LaneNumbers, Numbers, lane_math, number_at
 from ..values.real_arithmetic import is_real, real_number
 from ..values.word_algebra import NUMBER, NoResultError
 from .inverted_waits import is_inverted
@@ -92,6 +92,19 @@ class Registers:
         """The one number that all threads hold in an operand; None if there is none, or it is unknown."""
         found = self.value(text, scope)
         return None if isinstance(found, LaneNumbers) else found
+
+    def base(self, address: Address, scope: int) -> Numbers:
+        """What an address counts from: what its register holds, or 0."""
+        return 0 if address.base is None else self.value(address.base, scope)
+
+    def at(self, address: Address | None, scope: int, thread: int) -> int | None:
+        """The address that one thread names; None if it is not known."""
+        base = None if address is None else number_at(self.base(address, scope), thread)
+        return None if address is None or base is None else base + address.offset
+
+    def is_placed(self, address: Address, scope: int) -> bool:
+        """Whether an assumed number decides where an address lies."""
+        return address.base is not None and self.steps.source(address.base, scope) in self.assumed
 
     def is_remote(self, address: Address | None, scope: int) -> bool:
         """Whether an address may lie in the shared memory of another block of the cluster."""
