@@ -12,7 +12,7 @@ from ..ptx.decode import DecodedStatement
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
-from ..walks.parameters import AssumedSizes
+from ..walks.parameters import USUAL_SIZES, AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .access_records import GenericRace
 from .assumed_paths import LAST_ROUNDS
@@ -34,7 +34,6 @@ from .write_clashes import CLASH
 __all__ = ["GenericFindings"]
 
 _UNORDERED = "unsynchronised"
-_SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _OTHER_SIZES = (4096, 160)  # with these, too, what lies where a parameter says must meet
 _ROUNDS = 3  # of a loop: in the third, what two stages hold is accessed again
 _COPIES = frozenset(("copy", "bulk-copy"))
@@ -248,7 +247,7 @@ def _of_several_warps(plan: WalkPlan, races: dict[FaultName, GenericRace]) -> di
     """The races in a function that is not meant for blocks of one warp: there, a load of theirs would read
     bytes that nothing writes.
     """
-    found = _execute(plan, (WARP, 1, 1), AssumedSizes(_SIZE), _ROUNDS)
+    found = _execute(plan, (WARP, 1, 1), USUAL_SIZES, _ROUNDS)
     acts = _acts_of(found)
     updated = any(one.does == "update" and one.space != "global" for one in plan.code.used)
     if not found.followed or found.halted or found.skipped or found.doubtful:
@@ -308,11 +307,11 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
 
 def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
     """What the grid's first block does; or another one, if that does nothing that counts."""
-    first = _execute(plan, shape, AssumedSizes(_SIZE), _ROUNDS)
+    first = _execute(plan, shape, USUAL_SIZES, _ROUNDS)
     acting = plan.acting(frozenset())
     if not acting.isdisjoint(first.together) or not plan.placed:
         return first
-    others = (_execute(plan, shape, AssumedSizes(_SIZE, place), _ROUNDS) for place in _OTHER_PLACES)
+    others = (_execute(plan, shape, USUAL_SIZES._replace(others=place), _ROUNDS) for place in _OTHER_PLACES)
     return next((one for one in others if not acting.isdisjoint(one.together)), first)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from math import prod
 
 from ...spec.errors import Place
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Undefined
@@ -16,8 +15,9 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
+from ..values.block_threads import LARGEST_BLOCK, size_of
 from ..walks.kernel_walks import KernelWalks
-from ..walks.parameters import AssumedSizes
+from ..walks.parameters import USUAL_SIZES, AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import RANK, RANKS
 from .assumed_paths import LAST_ROUNDS
@@ -36,8 +36,6 @@ from .warp_acts import Short, Uneven, Unlike
 
 __all__ = ["PhaseFindings"]
 
-_SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
-_MOST_THREADS = 1024
 _LOADS = frozenset(("nothing", "move", "map-address", "load"))
 _MOST_BLOCKS = 4  # of a cluster that are executed in turn
 _SHOWN_ROUNDS = 4, 8  # of loops in a cluster in which threads wait for ever before they pause
@@ -132,8 +130,8 @@ class PhaseFindings:
         """Execute the function with several numbers for its parameters. `shape`: that of a block, if the PTX
         does not say it.
         """
-        threads = prod(shape or self.code.function.threads or (0,))
-        if not 0 < threads <= _MOST_THREADS:
+        threads = size_of(shape or self.code.function.threads or (0,))
+        if not 0 < threads <= LARGEST_BLOCK:
             return
         plan = self.plan = self.walked.plan
         alone = not self._is_reached()
@@ -141,7 +139,7 @@ class PhaseFindings:
         lost: list[tuple[int, str, bool] | None] = []
         paused = True
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
-        sizes = [AssumedSizes(_SIZE)]
+        sizes = [USUAL_SIZES]
         excusing: list[AssumedSizes] = []
         even: tuple[int, ...] = ()
         tried: AssumedSizes | None = None
@@ -242,7 +240,7 @@ class PhaseFindings:
         """Execute all blocks of a cluster together, of so many threads each; whether all were followed."""
         plan = self.walked.cluster_plan
         threads = each * plan.steps.blocks
-        sizes = [AssumedSizes(_SIZE)]
+        sizes = [USUAL_SIZES]
         even: tuple[int, ...] = ()
         for size in sizes:
             found = Execution(plan, threads, size, rounds=LAST_ROUNDS + 1 if len(sizes) > 1 else ROUNDS)
@@ -502,7 +500,7 @@ class PhaseFindings:
         function = self.code.function
         if function.exact or self.plan is None or function.threads is None:
             return None
-        plan, threads = self.plan, prod(function.threads)
+        plan, threads = self.plan, size_of(function.threads)
 
         def done_with(size: AssumedSizes) -> Set[int]:
             known = self._done.get(size)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
 from ..registers.fetches import LoadsInFlight
 from ..rules import rules
+from ..values.block_threads import LARGEST_BLOCK, size_of
 from ..walks.kernel_walks import KernelWalks
-from ..walks.parameters import AssumedSizes
+from ..walks.parameters import USUAL_SIZES
 from .execution import Execution
 from .tensor_acts import Outside, RaceKey, TensorActs, TensorFault, TensorRace
 
 __all__ = ["tensor_findings"]
 
-_SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
-_MOST_THREADS = 1024
 _RULES: dict[TensorFault, str] = {
     "early": "tensor-product-pending",
     "unfenced": "tensor-product-pending",
@@ -53,13 +51,13 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
     or something that may matter was not followed.
     """
     function = walked.code.function
-    threads = prod(function.threads or (0,))
-    if not 0 < threads <= _MOST_THREADS or any(one.tells_several for one in walked.code.used):
+    threads = size_of(function.threads or (0,))
+    if not 0 < threads <= LARGEST_BLOCK or any(one.tells_several for one in walked.code.used):
         return ()
     races: dict[RaceKey, TensorRace] = {}
     outside: dict[int, Outside] = {}
     misplaced: dict[int, int] = {}  # by statement: the warp
-    sizes = [AssumedSizes(_SIZE)]
+    sizes = [USUAL_SIZES]
     for size in sizes:
         acts = TensorActs(threads)
         found = Execution(walked.tensor_plan, threads, size, acts)

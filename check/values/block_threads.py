@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import prod
 
 __all__ = ["LARGEST_BLOCK", "WARP", "WARPGROUP", "Threads", "by_warp", "own_numbers", "size_of"]
 
@@ -25,10 +26,7 @@ class Threads(tuple[int, ...]):
 
 def size_of(shape: Iterable[int]) -> int:
     """How many threads a block of some shape has."""
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
+    return prod(shape)
 
 
 def own_numbers(

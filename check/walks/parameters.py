@@ -23,7 +23,7 @@ from ..values.opcode_kind import bits_of
 from ..values.real_arithmetic import is_real
 from .shared_offsets import LoadedParameter, lie_in_shared, shared_offsets
 
-__all__ = ["AssumedSizes", "ParameterNumbers", "parameter_number"]
+__all__ = ["USUAL_SIZES", "AssumedSizes", "ParameterNumbers", "parameter_number"]
 
 _PLACE = re.compile(r"\[\s*([\w$%.]+?)\s*(?:\+\s*(\d+))?\s*\]")
 _SLOT = 8  # bytes of the widest element
@@ -50,6 +50,11 @@ class AssumedSizes(NamedTuple):
         if not self.others:
             return self._replace(most=self.most - less)
         return self._replace(others=tuple((name, number - less) for name, number in self.others))
+
+
+USUAL_SIZES = AssumedSizes(
+    1024
+)  # of the first execution; then come some with which a loop of many rounds ends
 
 
 class ParameterNumbers:
