@@ -1,13 +1,10 @@
-"""What `ptxmma check` says that it did not judge, or only in part: instructions without a rule, barriers of
-blocks whose size or shape nothing says, memory that a function outside the file may give back, shared memory
-of other blocks that threads access by themselves alone, memory in which threads may meet, and names that the
-file does not declare.
-"""
+"""What `ptxmma check` says that it did not judge, or only in part, and why: a sentence for each reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 from ..spec.errors import Place
 from ..spec.lazy_dataclass import dataclass
@@ -17,6 +14,7 @@ from .ptx.source import Function, PtxModule
 from .undeclared import undeclared_names
 
 __all__ = [
+    "BarrierKind",
     "NotJudged",
     "UnjudgedAccesses",
     "UnknownBarrier",
@@ -57,7 +55,14 @@ _LEFT = (
     "with the numbers that were assumed for what the PTX does not show, the wait here does not end: whether "
     "it does with those of a launch, and what stands behind it, was not judged"
 )
-_BARRIERS = {"unnamed": _UNNAMED, "lost": _LOST, "behind": _BEHIND, "elsewhere": _ELSEWHERE, "left": _LEFT}
+BarrierKind = Literal["unnamed", "lost", "behind", "elsewhere", "left"]
+_BARRIERS: dict[BarrierKind, str] = {
+    "unnamed": _UNNAMED,
+    "lost": _LOST,
+    "behind": _BEHIND,
+    "elsewhere": _ELSEWHERE,
+    "left": _LEFT,
+}
 _MET = (
     "by what threads read here, they may wait for others of their block, or decide what to do: whether that "
     "orders what they load from shared memory and store there was not judged"
@@ -120,7 +125,7 @@ class UnknownBarrier:
 
     offset: int
     why: str
-    kind: str = "unnamed"
+    kind: BarrierKind
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
 def unknown_barrier(
     module: PtxModule, function: Function, operations: Operations, barrier: UnknownBarrier
 ) -> Iterator[NotJudged]:
-    """The barriers of a function of which nobody got past a statement, since its barrier is unknown."""
+    """The barriers of a function, if they are not judged from a statement on."""
     waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
     if waits:
         why = _BARRIERS[barrier.kind].format(barrier.why)

@@ -39,10 +39,9 @@ _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "lea
 @dataclass(frozen=True)
 class OrderOutcome:
     """What is known of a function beside findings, by where statements stand in the text: those that whole
-    warpgroups execute; one that uses a barrier which the PTX does not show, if no execution got past it; one
-    by which threads may meet in memory, if that is why their loads and stores were not judged; accesses of
-    shared memory that were not judged for another reason; and one that only blocks of one warp do rightly,
-    which nothing says they are.
+    warpgroups execute; one from which on barriers were not judged; one by which threads may meet in memory,
+    if that is why their loads and stores were not judged; accesses of shared memory that were not judged for
+    another reason; and one that only blocks of one warp do rightly, which nothing says they are.
     """
 
     in_step: frozenset[int] = frozenset()

@@ -10,7 +10,7 @@ from itertools import islice
 from ...spec.errors import Place
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Undefined
 from ..memory.byte_regions import ByteRegion
-from ..not_judged import UnknownBarrier
+from ..not_judged import BarrierKind, UnknownBarrier
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
@@ -118,7 +118,7 @@ class PhaseFindings:
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
-    unknown_barrier: UnknownBarrier | None = None  # one that no execution knew
+    unknown_barrier: UnknownBarrier | None = None  # from where on barriers were not judged
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
     _excused: int | None = None  # a wait that other numbers may end
     _left: int | None = None  # a wait that other blocks of a cluster may end
@@ -165,8 +165,7 @@ class PhaseFindings:
                 excusing.append(size)
             lost.append(found.lost_at)
             if found.halted_at is not None:
-                at, why = found.halted_at
-                self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why)
+                self.unknown_barrier = self._from(*found.halted_at, "unnamed")
             paused &= found.followed and found.paused
             if found.followed and not (found.paused or found.halted):
                 tried = size
@@ -180,21 +179,18 @@ class PhaseFindings:
             self.unknown_barrier = None
         elif self.unknown_barrier is None and self._has_phases() and lost[0] is not None and all(lost):
             at, why, parts = lost[0]
-            kind = "lost" if parts else "unnamed"
-            self.unknown_barrier = UnknownBarrier(self.code.function.statements[at].offset, why, kind)
+            self.unknown_barrier = self._from(at, why, "lost" if parts else "unnamed")
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         in_cluster = not (alone and self._maps_own)
         together = in_cluster and self._execute_together(threads)
         if self._left is not None and self.unknown_barrier is None and not (together or self.stuck):
-            at = self.code.function.statements[self._left].offset
-            self.unknown_barrier = UnknownBarrier(at, self._why_apart(), "elsewhere")
+            self.unknown_barrier = self._from(self._left, self._why_apart(), "elsewhere")
         if self.unknown_barrier is None and not (together or self.stuck):
             if paused:
                 self._tell_behind(plan)
             elif self._excused is not None and not self._is_signalled:
-                at = self.code.function.statements[self._excused].offset
-                self.unknown_barrier = UnknownBarrier(at, "", "left")
+                self.unknown_barrier = self._from(self._excused, "", "left")
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -223,8 +219,11 @@ class PhaseFindings:
         """Remember the first statement that counts behind loops which no execution left."""
         behind = (index for index in plan.roles if self.flow.block_of(index) not in self.executed)
         for index in islice(behind, 1):
-            offset = self.code.function.statements[index].offset
-            self.unknown_barrier = UnknownBarrier(offset, "", "behind")
+            self.unknown_barrier = self._from(index, "", "behind")
+
+    def _from(self, index: int, why: str, kind: BarrierKind) -> UnknownBarrier:
+        """From a statement on, barriers were not judged."""
+        return UnknownBarrier(self.code.function.statements[index].offset, why, kind)
 
     def _why_apart(self) -> str:
         """Why the blocks of a cluster were not executed together."""
