@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ..spec.errors import Place
 from ..spec.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from .ptx.source import PtxModule, PtxStatement
 
 __all__ = [
     "ERROR",
@@ -41,6 +45,11 @@ class Moment:
     place: Place
     statement: str
     says: str
+
+    @classmethod
+    def of(cls, module: PtxModule, statement: PtxStatement, says: str) -> Moment:
+        """What a statement of a file does."""
+        return cls(module.place(statement.offset), statement.opcode, says)
 
 
 @dataclass(frozen=True)

@@ -414,10 +414,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
         f"{rule.title}: {says[0]}, then {says[1]}; {why}{usual}",
         rule.section,
         rule.mend,
-        tuple(
-            Moment(place, statement.opcode, said)
-            for place, statement, said in zip(places, statements, says, strict=True)
-        ),
+        tuple(Moment.of(walked.module, *one) for one in zip(statements, says, strict=True)),
         ranges=tuple(
             MemoryRange(
                 "read" if what in _READS else "written",

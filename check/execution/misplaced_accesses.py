@@ -71,18 +71,18 @@ def misplaced_findings(walked: KernelWalks, found: Mapping[int, Misplaced]) -> l
         rule = rules()["matrix-alignment" if is_row else "operand-multiple"]
         region = walked.steps.in_variable(ByteRegion("shared", one.address, one.address + 1))
         what, must = ("the row", "the address of a row is") if is_row else ("an access", "it must be")
-        place = walked.module.place(function.statements[index].offset)
+        statement = function.statements[index]
         said = f"{what} of thread {one.thread} begins at byte {region.low} of {region.variable}"
         findings.append(
             Finding(
                 rule.name,
                 LIKELY,
-                place,
+                walked.module.place(statement.offset),
                 function.name,
                 f"{said}; {must} a multiple of {one.unit}",
                 _ROW_SECTION if is_row else _ACCESS_SECTION,
                 rule.mend,
-                (Moment(place, function.statements[index].opcode, said),),
+                (Moment.of(walked.module, statement, said),),
             )
         )
     return findings

@@ -213,6 +213,5 @@ class PhaseReports:
 
     def _moments(self, steps: Iterable[tuple[int, str]]) -> tuple[Moment, ...]:
         return tuple(
-            Moment(self.place(index), self.code.function.statements[index].opcode, says)
-            for index, says in steps
+            Moment.of(self.module, self.code.function.statements[index], says) for index, says in steps
         )

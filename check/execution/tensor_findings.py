@@ -108,16 +108,15 @@ def _of_one(
 ) -> Finding:
     """A finding about one statement."""
     statement, rule = walked.code.function.statements[index], rules()[name]
-    place = walked.module.place(statement.offset)
     return Finding(
         name,
         LIKELY if doubtful or not walked.code.function.exact else ERROR,
-        place,
+        walked.module.place(statement.offset),
         walked.code.function.name,
         f"{rule.title}: {what}",
         rule.section,
         rule.mend,
-        (Moment(place, statement.opcode, says),),
+        (Moment.of(walked.module, statement, says),),
         more=more,
     )
 
@@ -137,7 +136,6 @@ def _finding(walked: KernelWalks, races: Sequence[TensorRace], loads: LoadsInFli
     rule = rules()[_RULES[race.what]]
     code = walked.code
     statements = [code.function.statements[index] for index in (race.first, race.second)]
-    places = [walked.module.place(one.offset) for one in statements]
     columns = f"columns {race.place.low} to {race.place.high - 1} of what is allocated"
     says = [
         f"warp {warp} {_DOES[code[index].does]} {columns}"
@@ -147,15 +145,12 @@ def _finding(walked: KernelWalks, races: Sequence[TensorRace], loads: LoadsInFli
     return Finding(
         rule.name,
         LIKELY if likely else ERROR,
-        places[1],
+        walked.module.place(statements[1].offset),
         code.function.name,
         f"{rule.title}: {says[0]}, then {says[1]}; {_WHY[race.what]}",
         rule.section,
         rule.mend,
-        tuple(
-            Moment(place, statement.opcode, said)
-            for place, statement, said in zip(places, statements, says, strict=True)
-        ),
+        tuple(Moment.of(walked.module, *one) for one in zip(statements, says, strict=True)),
         more=len({(one.first, one.second) for one in races}) - 1,
         readings=_readings(race, loads),
     )

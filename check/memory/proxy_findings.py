@@ -256,8 +256,7 @@ def _moments(
 
 
 def _moment(module: PtxModule, code: DecodedFunction, index: int, says: str) -> Moment:
-    statement = code.function.statements[index]
-    return Moment(module.place(statement.offset), statement.opcode, says)
+    return Moment.of(module, code.function.statements[index], says)
 
 
 _SAYS = {

@@ -196,11 +196,7 @@ def _moments(
         wanted = [*wanted[: _SHOWN // 2], *wanted[-_SHOWN // 2 :]]
     for event in wanted:
         statement = function.statements[event.statement]
-        yield Moment(
-            module.place(statement.offset),
-            statement.opcode,
-            _says(event, collision, event is path.events[-1]),
-        )
+        yield Moment.of(module, statement, _says(event, collision, event is path.events[-1]))
 
 
 def _says(event: Event, collision: Collision, last: bool) -> str:

@@ -227,8 +227,8 @@ def _finding(
         _section(code.operation(index)),
         "execute it under a condition that all threads evaluate alike",
         (
-            Moment(module.place(at.offset), at.opcode, f"{parting.shown}"),
-            Moment(place, statement.opcode, "is executed by some of them"),
+            Moment.of(module, at, parting.shown),
+            Moment.of(module, statement, "is executed by some of them"),
         ),
         readings=EVERYWHERE if parting.warp or not code.operation(index).action.warpgroup else _TOGETHER,
     )

@@ -191,5 +191,4 @@ def _range(module: PtxModule, plan: WalkPlan, access: BlockAccess) -> MemoryRang
 
 
 def _moment(module: PtxModule, plan: WalkPlan, index: int, says: str) -> Moment:
-    statement = plan.function.statements[index]
-    return Moment(module.place(statement.offset), statement.opcode, says)
+    return Moment.of(module, plan.function.statements[index], says)

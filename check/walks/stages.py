@@ -206,8 +206,7 @@ def _between(statement: DecodedStatement) -> model.StepOperation | None:
 
 def _moments(module: PtxModule, code: DecodedFunction, places: list[int], released: bool) -> Iterator[Moment]:
     for index in places if len(places) <= 12 else [*places[:6], *places[-6:]]:
-        statement = code.function.statements[index]
-        yield Moment(module.place(statement.offset), statement.opcode, _says(code[index], released))
+        yield Moment.of(module, code.function.statements[index], _says(code[index], released))
 
 
 def _says(statement: DecodedStatement, released: bool) -> str:
