@@ -353,8 +353,8 @@ class CopyActs(GenericActs):
         self._hold_copies(warp, access, origin)
 
     def _hold_copies(self, warp: int, access: GenericAccess, origin: Hashable = None) -> None:
-        """Hold an access against copies and bulk stores that are not complete for its warp; one copy more of
-        the same from and to the same addresses changes nothing.
+        """Hold an access against copies and bulk stores that are not complete for its warp. `origin`: from
+        where it copies, and where to; one copy more of the same changes nothing.
         """
         start, flags, lines = access.bytes
         if not self._copied & lines:

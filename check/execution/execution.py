@@ -390,11 +390,11 @@ class Execution:
                 self._assumed.split(group, number, name, guard, statement.negated, taken)
             return self._split(group, number, name, guard, taken, block.fall)
         following = taken if guard else block.fall
-        counted = name not in group.registers.assumed or self._assumed.decided(
+        shown = name not in group.registers.assumed or self._assumed.decided(
             group, name, guard != statement.negated
         )
-        self._shown[number] = counted
-        if not counted:
+        self._shown[number] = shown
+        if not shown:
             if name is not None and self._assumed.closes(number, block):
                 self._assumed.measure(group, number, name)
                 self._assumed.take(number, name, following)

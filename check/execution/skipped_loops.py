@@ -16,8 +16,8 @@ __all__ = ["skips_work"]
 def skips_work(
     plan: WalkPlan, first: int, second: int, executed: Collection[int], worked: Collection[int]
 ) -> bool:
-    """Whether an execution that came to some blocks went no round of a loop on the way from one statement
-    to another, and another execution, which `worked`, went round it.
+    """Whether one execution went no round of a loop on the way from one statement to another, and another
+    execution went round it. `executed`, `worked`: the blocks that each came to.
     """
     flow = plan.flow
     begin, end = flow.block_of(first), flow.block_of(second)

@@ -64,9 +64,9 @@ class TensorRace(NamedTuple):
 
 
 class _Access:
-    """An access by a warp: at which of the warp's acts it begins, and at which it is known to be complete; of
-    a product, the number among those of its warp. `only_reads`: it writes nothing there. `behind`: something
-    was written there before.
+    """An access by a warp. It begins at one of the warp's acts, `act`, and is known to be complete at
+    another, `end`. `number`: a product's place among those of its warp. `only_reads`: it writes nothing
+    there. `behind`: something was written there before.
     """
 
     __slots__ = (

@@ -28,8 +28,8 @@ class Unjudged(NamedTuple):
 
 
 def unjudged_accesses(plan: WalkPlan, executions: Iterable[Execution]) -> Unjudged | None:
-    """The accesses that some executions did not judge, if that is because of what the PTX does not show. None
-    were there where only other numbers of parameters lead.
+    """The accesses that some executions did not judge, if that is because of what the PTX does not show.
+    Those to which only other numbers of parameters lead are left out.
     """
     located, unplaced, lost = set[int](), dict[int, str](), list[tuple[int, str]]()
     for found in executions:

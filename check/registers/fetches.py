@@ -7,7 +7,7 @@ last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...spec.lazy_dataclass import dataclass
 from ..findings import ERROR, INFO, Finding, Moment, Undefined
@@ -69,8 +69,8 @@ def _loaded(code: DecodedFunction) -> set[str]:
 
 
 class LoadsInFlight:
-    """The dataflow: which loads may be in flight at the entry of every block; a load whose registers were
-    read, or written again, is none.
+    """The dataflow: which loads may be in flight at the entry of every block. A load is not in flight
+    once its registers were read, or written again.
     """
 
     def __init__(self, code: DecodedFunction, flow: Flow) -> None:
@@ -89,24 +89,25 @@ class LoadsInFlight:
         self.entry: list[_InFlight] = solve_forward(flow, [{} for _ in flow.blocks], self._leave, _join)
 
     def _leave(self, number: int, entry: _InFlight) -> _InFlight:
+        return self._passed(entry, self._events[number])
+
+    def _passed(self, entry: _InFlight, events: Iterable[int]) -> _InFlight:
+        """What is in flight behind some statements, by what is before them."""
         facts = {register: set(loads) for register, loads in entry.items()}
-        for index in self._events[number]:
+        for index in events:
             self._step(facts, index, None)
         return facts
 
     def before(self, index: int) -> set[int]:
         """The loads with registers that may not have been read when a statement is executed."""
         number = self.flow.block_of(index)
-        facts = {register: set(loads) for register, loads in self.entry[number].items()}
-        for event in self._events[number]:
-            if event < index:
-                self._step(facts, event, None)
+        facts = self._passed(self.entry[number], (event for event in self._events[number] if event < index))
         return set[int]().union(*facts.values())
 
     def collisions(self) -> Iterator[_Collision]:
         """Every use of a register of a load in flight, in the order of the text."""
         for number in sorted(self.flow.order):
-            facts = {register: set(loads) for register, loads in self.entry[number].items()}
+            facts = self._passed(self.entry[number], ())
             found: list[_Collision] = []
             for index in self._events[number]:
                 self._step(facts, index, found)

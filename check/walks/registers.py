@@ -376,7 +376,7 @@ class Registers:
         )
 
     def _is_there(self, rank: int) -> bool:
-        """Whether a cluster has a block of some rank; if it has as many as the head says, it should."""
+        """Whether a cluster has a block of some rank; it is taken to, where the head says how many it has."""
         return rank < self.steps.blocks or self.steps.function.cluster is not None
 
     def _is_agreed(self, value: Numbers) -> bool:
