@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..values.lane_numbers import Numbers, number_at
+from ..values.lane_numbers import Numbers, by_number, number_at
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
 from .barriers import total
@@ -12,6 +12,8 @@ from .clocks import Clock
 from .shared_words import SharedWords
 
 __all__ = ["AllocatedWords"]
+
+_STORES = frozenset(("store", "update"))
 
 
 class AllocatedWords(SharedWords):
@@ -31,6 +33,8 @@ class AllocatedWords(SharedWords):
         """Remember what threads write."""
         if step.statement.does == "allocate" and threads:
             self._allocate(registers, step, threads[0], surely)
+        elif self._allocated and step.statement.does in _STORES:
+            self._overwrite(registers, step, threads)
         if self._whole:
             super().store(registers, step, threads, surely)
 
@@ -44,6 +48,18 @@ class AllocatedWords(SharedWords):
         if at is not None:
             self._allocated[at] = self._columns if surely else None
         self._columns = total((self._columns, columns))
+
+    def _overwrite(self, registers: Registers, step: WalkStep, threads: tuple[int, ...]) -> None:
+        """Forget the addresses where threads store something else, as far as it is known where they do."""
+        statement, address = step.statement, step.statement.address
+        if address is None or statement.operation.space != "shared":
+            return
+        lows = [
+            low for low in by_number(registers.base(address, statement.scope), threads) if low is not None
+        ]
+        for at in list(self._allocated):
+            if any(0 <= at - address.offset - low < (statement.bytes or 1) for low in lows):
+                del self._allocated[at]
 
     def load(
         self, registers: Registers, step: WalkStep, threads: tuple[int, ...]

@@ -298,6 +298,20 @@ def test_allocations_have_columns_of_their_own(count: str, where: str, expected:
     assert found == ([] if "global" in count else expected)
 
 
+@pytest.mark.parametrize("space", ["[tile]", "[tile+4]"])
+def test_where_an_address_stood_threads_store_another_one(space: str) -> None:
+    """Between a product and the wait for it, all threads read an address of columns behind the product's."""
+    text = (
+        BLOCK.replace(
+            "ROUND:\n",
+            f"add.u32 %r13, %r3, 96;\nbar.sync 0;\n@%p2 st.shared.b32 {space}, %r13;\nbar.sync 0;\nROUND:\n",
+        )
+        .replace(FULL + AFTER + LOAD, f"{READ.replace('%r3', '%r14')}ADD{FIRST}{FULL}{AFTER}{LOAD}")
+        .replace("ADD", "sub.u32 %r12, %r4, %r3;\nadd.u32 %r12, %r12, %r14;\n")
+    )
+    assert told(text, []) == ([] if space == "[tile]" else [("error", PRODUCT_PENDING)])
+
+
 def told(kernel: str, lines: Lines) -> Told:
     for old, new in lines:
         assert old in kernel
