@@ -12,11 +12,13 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..values.block_threads import WARP
 from .clocks import Clock
 
 __all__ = ["Boxes", "Filled", "Landing", "Mbarrier", "NamedBarrier", "total"]
 
 _FEW = 12  # copies whose sums of bytes are tried
+_MOST_PHASES = WARP  # that the arrivals of a warp end, one by each thread; what counts more is undefined
 
 
 def total(numbers: Iterable[int | None]) -> int | None:
@@ -186,7 +188,7 @@ class Mbarrier:
         self.expect(expected, statement, assumed)
         left = count
         first = last = self.phase
-        while left > 0:
+        while left > 0 and self.phase < first + _MOST_PHASES:
             now = self._now
             taken = min(left, now.pending) if self.count else left
             now.pending -= taken
