@@ -158,7 +158,7 @@ def _is_measured(
     """Whether a place that a parameter says is compared with one that another parameter says."""
     for one in compares:
         sides = [_placing(code, code.unique((text,), one.scope)) for text in one.operands[_FACTORS]]
-        if any(
+        if len(sides) == 2 and any(
             not side.isdisjoint(own) and not other.isdisjoint(others) and other.isdisjoint(own)
             for side, other in (sides, sides[::-1])
         ):
