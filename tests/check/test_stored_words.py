@@ -100,6 +100,7 @@ def statement(does: str, base: Any, value: Any) -> tuple[Any, Any]:
         threads=THREADS,
         math=lane_math(len(THREADS)),
         value=lambda text, scope: held[text],
+        base=lambda address, scope: held[address.base],
     )
     decoded = SimpleNamespace(
         does=does,
