@@ -16,7 +16,14 @@ from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .findings import ERROR, INFO, LIKELY, Finding
 from .grouping import grouped
-from .not_judged import NotJudged, met_in_memory, not_judged, of_one_warp, unjudged_accesses, unknown_barrier
+from .not_judged import (
+    NotJudged,
+    accesses_not_judged,
+    met_in_memory,
+    not_judged,
+    of_one_warp,
+    unknown_barrier,
+)
 from .operands.constants import constant_findings
 from .operands.kernel_qualifiers import qualifier_findings
 from .operands.multiples import has_multiples, multiple_findings
@@ -133,7 +140,7 @@ def check_text(
         if order.met_at is not None:
             unjudged += met_in_memory(module, function, operations, order.met_at)
         if order.unjudged is not None:
-            unjudged.append(unjudged_accesses(module, function, order.unjudged))
+            unjudged.append(accesses_not_judged(module, function, order.unjudged))
         if order.one_warp is not None:
             unjudged.append(of_one_warp(module, function, order.one_warp))
     judged = (settled(finding, readings or {}) for finding in findings)

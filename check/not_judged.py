@@ -18,10 +18,10 @@ __all__ = [
     "NotJudged",
     "UnjudgedAccesses",
     "UnknownBarrier",
+    "accesses_not_judged",
     "met_in_memory",
     "not_judged",
     "of_one_warp",
-    "unjudged_accesses",
     "unknown_barrier",
 ]
 
@@ -191,7 +191,7 @@ def met_in_memory(
     yield NotJudged(f"shared memory of {function.name}", module.place(offset), len(accesses), _MET)
 
 
-def unjudged_accesses(module: PtxModule, function: Function, accesses: UnjudgedAccesses) -> NotJudged:
+def accesses_not_judged(module: PtxModule, function: Function, accesses: UnjudgedAccesses) -> NotJudged:
     """The accesses of shared memory that nobody came to, or of which it is not known where they lie."""
     why = (_STRAYED if accesses.parts else _UNPLACED).format(accesses.why)
     name = f"shared memory of {function.name}"

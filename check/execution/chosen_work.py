@@ -33,7 +33,7 @@ class ChosenWork:
         self.plan = plan
         self._choices: dict[str, dict[int, None]] = {}  # the literals in order
         found = list(self._compared())
-        counting = self._counting() if found else set()
+        counting = self._ending(plan.loops.blocks) if found else set()
         for name, number in found:
             if name not in counting:
                 self._choices.setdefault(name, {})[number] = None
@@ -100,10 +100,6 @@ class ChosenWork:
             return None
         return str(step.sources[1])
 
-    def _counting(self) -> set[str]:
-        """The parameters that say how long loops are, but for those that wait for a phase."""
-        return self._ending(self.plan.loops.blocks)
-
     def _making(self) -> list[str]:
         """The parameters that say how many mbarriers are initialised."""
         plan = self.plan
@@ -112,7 +108,7 @@ class ChosenWork:
         return sorted(self._ending(heads)) if heads else []
 
     def _ending(self, heads: Iterable[int]) -> set[str]:
-        """The parameters that say how long some loops are, by their heads."""
+        """The parameters that say how long loops are, by their heads; a wait for a phase says nothing."""
         plan = self.plan
         awaited = {name for index in plan.code.doing("await") for name in plan.code[index].writes}
         ends = {name for head in heads for name in end_guards(plan, head)}

@@ -373,11 +373,10 @@ def _is_cleared(key: FaultName, race: GenericRace, plan: WalkPlan, executions: I
 
 def _is_idle(key: FaultName, plan: WalkPlan, executions: Sequence[Execution]) -> bool:
     """Whether accesses are unordered only with numbers so small that a loop between them does no work."""
-    racing = [found for found in executions if key in _races(found)]
-    others = [found.together.keys() for found in executions if key not in _races(found)]
+    shown = [(found.together.keys(), key in _races(found)) for found in executions]
+    racing, others = ([blocks for blocks, races in shown if races is one] for one in (True, False))
     return bool(racing) and all(
-        any(skips_work(plan, *key[1:], found.together.keys(), worked) for worked in others)
-        for found in racing
+        any(skips_work(plan, *key[1:], executed, worked) for worked in others) for executed in racing
     )
 
 

@@ -37,9 +37,8 @@ TensorFault = Literal[
     "early", "unfenced", "overwritten", "load-pending", "store-pending", "unordered", "freed"
 ]
 
-RaceKey = tuple[
-    TensorFault, int, int, int
-]  # what it is, its two statements, and the one that made the first known
+# What a race is, its two statements, and the one that made the first known.
+RaceKey = tuple[TensorFault, int, int, int]
 
 
 class TensorRace(NamedTuple):
@@ -127,9 +126,8 @@ class TensorActs(WarpActs):
         self.misplaced: dict[int, int] = {}  # by statement: a warp that names lanes of others
         self._columns: int | None = 0  # that were allocated; None: it is not known how many
         self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
-        self._pending: list[list[_Access]] = [
-            [] for _ in self.warps
-        ]  # loads and stores that were not waited for
+        # By warp: loads and stores that were not waited for.
+        self._pending: list[list[_Access]] = [[] for _ in self.warps]
         self._products = [0] * self.count  # by warp: how many it has issued
         self._fenced: list[Sequence[int]] = [[0] * self.width for _ in self.warps]
 

@@ -35,14 +35,15 @@ _DOES = {
     "tensor-multiply": "begins a product that accesses",
     "deallocate": "deallocates",
 }
+_UNORDERED = "no barrier, and no phase of an mbarrier, orders the two"
 _WHY: dict[TensorFault, str] = {
     "early": "no phase that this warp has waited for shows that the product is complete",
     "unfenced": "no fence for tensor memory stands behind the wait for the product",
-    "overwritten": "no barrier, and no phase of an mbarrier, orders the two",
+    "overwritten": _UNORDERED,
     "load-pending": "no wait for the load stands before what orders the two",
     "store-pending": "no wait for the store stands before what orders the two",
-    "unordered": "no barrier, and no phase of an mbarrier, orders the two",
-    "freed": "no barrier, and no phase of an mbarrier, orders the two",
+    "unordered": _UNORDERED,
+    "freed": _UNORDERED,
 }
 
 

@@ -52,9 +52,8 @@ class AssumedSizes(NamedTuple):
         return self._replace(others=tuple((name, number - less) for name, number in self.others))
 
 
-USUAL_SIZES = AssumedSizes(
-    1024
-)  # of the first execution; then come some with which a loop of many rounds ends
+# Of the first execution; then come some with which a loop of many rounds ends.
+USUAL_SIZES = AssumedSizes(1024)
 
 
 class ParameterNumbers:
