@@ -198,3 +198,13 @@ def test_special_registers_by_their_types(specification: Specification) -> None:
     whole = {f"%{name}": "v4.b32" for name in OF_FOUR.split()}
     single = {f"%{name}": kind for kind, names in SPECIAL.items() for name in names.split()}
     assert special_types(specification.index) == single | whole | parts
+
+
+# What goes together in one vector, typed by hand from what was asked of ptxas.
+SIMILAR = {"b32": "u32 s32 integer | f32 double | f16x2 | pred", "b64": "u64 s64 integer | f64 single"}
+
+
+def test_which_types_stand_together_in_a_vector(specification: Specification) -> None:
+    found = specification.index.similar_types
+    groups = {kind: [group.split() for group in text.split("|")] for kind, text in SIMILAR.items()}
+    assert {kind: [[*group] for group in some] for kind, some in found.items()} == groups
