@@ -165,7 +165,8 @@ class Points:
     Example: `sp-meta`. Refuses: `[e, f]` (one operand)."""
     written: tuple[str, ...] = ()
     """How the operand is written. `<integer>` is any integer literal that is legal there; `<32 bits>` is one
-    of more bits, which counts by the low 32; `<multiple of 32>` is one of 32 bits, and not 0.
+    of more bits, which counts by the low 32; `<multiple of 32>` is one of 32 bits, and not 0. A literal of
+    floating point stands for all of its width.
     Noticed by: observations.
     Example: `["2", "3"]`. Refuses: `[2, 3]` (texts)."""
     elements: tuple[str, ...] = ()

@@ -439,8 +439,10 @@ def writes_twice(variant: Variant, form: Form, texts: Sequence[str]) -> bool:
 
 
 def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[object, ...]:
-    """An operand's key: kind, value, and the types of its registers, not their numbers."""
-    literal = text if argument.shape == "float" else ""
+    """An operand's key: kind, value, and the types of its registers, not their numbers. Of a literal of
+    floating point only its width counts.
+    """
+    literal = literal_kind(text) if argument.shape == "float" else ""
     return (
         argument.shape,
         argument.value,

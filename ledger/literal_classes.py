@@ -1,8 +1,12 @@
-"""Classes of integer literals: points of the register name one in angle brackets."""
+"""Classes of literals: points of the register name one of integers in angle brackets, and one of floating
+point by any of its literals.
+"""
 
 from __future__ import annotations
 
 import re
+
+from ..spec.float_constants import is_single
 
 __all__ = ["ANY_INTEGER", "in_class", "is_class", "members", "without_class"]
 
@@ -10,6 +14,7 @@ ANY_INTEGER = "<integer>"  # any that is legal there
 _LOW = "<32 bits>"  # one that is legal there by its low 32 bits alone
 _MULTIPLE = re.compile(r"<multiple of ([1-9]\d*)>")  # not 0, and of 32 bits
 _MASK = (1 << 32) - 1
+_SINGLES = "0f00000000", "0f3f800000", "0fff800000"  # 0, 1, and an infinity below 0
 
 
 def is_class(text: str) -> bool:
@@ -42,4 +47,4 @@ def members(text: str, usual: str) -> tuple[str, ...]:
     multiple = _MULTIPLE.fullmatch(text)
     if multiple is not None:
         return tuple(str(int(multiple[1]) * count) for count in (3, 19, 32, 33, 2048, -1, -16))
-    return (text,)
+    return _SINGLES if is_single(text) else (text,)

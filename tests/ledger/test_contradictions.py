@@ -182,6 +182,8 @@ POINTS = [
     ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, %b5, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", "asm-sp-unbraced"),
     ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %p4, %b1;", "12.9.86", "8.8", "sm_75", "asm-predicate-registers"),
     ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %h4, %b1;", "12.9.86", "8.8", "sm_75", None),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %b0, 0fBF800000;", "12.9.86", "8.8", "sm_75", "asm-movmatrix-float-literal"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %b0, 0d3FF0000000000000;", "12.9.86", "8.8", "sm_75", None),
     ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.b16 [%bd0], {%p0};", "12.9.86", "8.8", "sm_90", "asm-predicate-registers"),
     ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.b16 [%bd0], {%p0};", "13.5.37", "9.5", "sm_90", None),
     ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16 {B8}, [%bd0];", "12.9.86", "8.8", "sm_80", "asm-wmma-load-type-absent"),

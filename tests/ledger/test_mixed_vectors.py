@@ -78,3 +78,4 @@ def test_what_stands_for_a_literal_of_a_class() -> None:
     assert without_class("<multiple of 32>", 65536, "%b0") == "%b0"
     assert members("<32 bits>", "32") == ("4294967328", "-4294967264")
     assert members("%p0", "32") == ("%p0",)
+    assert members("0f00000000", "32") == ("0f00000000", "0f3f800000", "0fff800000")
