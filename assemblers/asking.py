@@ -112,11 +112,12 @@ class PtxasAnswer:
 @dataclass(frozen=True, slots=True)
 class FileFault:
     """Why ptxas refuses a file, and whether it stopped there; the line may be inside one of ptxas's own
-    macros.
+    macros. `behind`: it stands behind a file of which ptxas left something unread, which may be why.
     """
 
     words: tuple[str, ...]
     fatal: bool
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,8 @@ class Asking:
         A file that ptxas always refuses follows each of them, so that its refusal ends what is said of the
         file before it. A fault may also name a line inside one of ptxas's own macros. ptxas then leaves the
         rest of that macro and of the file unread, and reads it at the end of a later file. From there on,
-        syntax errors of later files do not count; when too much is left unread ("macro nesting too deep"),
+        syntax errors of later files do not count, and ptxas up to 12.9 takes no instruction any more that a
+        target of one architecture alone has; when too much is left unread ("macro nesting too deep"),
         nothing that follows counts.
         """
         last = f"{_head(self.ptx, self.target)}.reg .b32 %b0; .reg .b64 %bd0;{_REFUSED}\nret; }}\n"
@@ -294,7 +296,7 @@ def _parted(
     about: list[str] = []
     macros: list[str] = []
     others: list[str] = []
-    fatal = spilt = False
+    fatal = spilt = behind = False
     for file, line, kind, words in _SAID.findall(said):
         if kind not in ("error", "fatal") or words == _CLOSING:
             continue
@@ -312,8 +314,9 @@ def _parted(
                 others.append(words)
         elif kind == "error" and int(line) == _BEFORE and len(faults) < len(sizes):
             placed = tuple(about or macros)
-            faults.append(FileFault(placed, fatal) if placed else "; ".join(others) or None)
-            about, macros, others, fatal = [], [], [], False
+            doubtful = behind and bool(about)
+            faults.append(FileFault(placed, fatal, doubtful) if placed else "; ".join(others) or None)
+            about, macros, others, fatal, behind = [], [], [], False, spilt
     return faults, [*macros, *others]
 
 

@@ -153,6 +153,11 @@ class Session:
                 return [*found, *itertools.repeat(None, len(files) - len(found))]  # it reads one file only
             if several.ended is not None:
                 found.append(several.ended)
+        behind = [at for at, fault in enumerate(found) if isinstance(fault, FileFault) and fault.behind]
+        if behind:  # without the files of which something was left unread
+            again = self._faults([files[at] for at in behind])
+            for at, fault in zip(behind, again, strict=True):
+                found[at] = fault
         return found
 
     def _accept(

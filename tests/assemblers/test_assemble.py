@@ -71,6 +71,8 @@ for place, name in enumerate(names):
         for number, line in body:
             if line.startswith("later"):
                 faults.append("ptxas <builtin>, line 7; error   : Call to 'x' requires call prototype")
+            if line.startswith("gated") and unread:
+                faults.append(f"ptxas {{name}}, line {{number}}; error   : Instruction 'gated' not supported on it")
             if line.startswith("macro"):  # the rest of this file is read at the end of the next but one
                 faults.append("ptxas <builtin>, line 9; fatal   : Parsing error near ',': syntax error")
                 unread.append(place + 2)
@@ -296,6 +298,20 @@ def test_what_a_macros_fault_leaves_unread_is_no_fault_of_the_next(fake: Fake) -
     assert verdicts(outcomes) == "r a r r a r a"
     assert outcomes[0].words == "Parsing error near ',': syntax error"
     assert outcomes[5].words == "Call to 'x' requires call prototype"
+
+
+def test_behind_a_macros_fault_an_instruction_of_one_architecture_is_asked_again(fake: Fake) -> None:
+    fake.accept(["gated 1;", "gated 2;", "a;"])
+    outcomes = fake.classify(["macro 1;", "gated 1;", "macro 2;", "a;", "gated 2;", "later;"])
+    assert verdicts(outcomes) == "r a r a a r"
+
+
+def test_what_stands_behind_a_fragment_without_a_type_is_not_refused(real: Ptxas) -> None:
+    load, fence = "wmma.load.a.sync.aligned.row.m8n32k16 {%b0}, [%bd0];", "wgmma.fence.sync.aligned;"
+    for ptxas in available():  # 12.0 to 12.9 would
+        if ptxas.ptx >= Version(8, 0):
+            outcomes = classify(ptxas, [load, fence, load, fence], ptxas.ptx, "sm_90a")
+            assert verdicts(outcomes) == "r a r a", ptxas.version
 
 
 def test_what_macros_leave_unread_may_pile_up_too_high(fake: Fake) -> None:
