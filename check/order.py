@@ -6,10 +6,12 @@ does with a small file, which needs few of them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..spec.errors import Place
 from ..spec.lazy_dataclass import dataclass
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
 from .not_judged import UnjudgedAccesses, UnknownBarrier
@@ -81,7 +83,12 @@ def check_order(
         events = FunctionEvents(whole)
         yield from _register_order(module, code, flow, events)
         if len(flow.blocks) > 1 or not all(map(_leaves_shared_memory, operations)):
-            return (yield from _shared_order(module, flow, values, events))
+            from .walks.kernel_walks import KernelWalks
+
+            walked = KernelWalks(module, whole, flow)
+            found = _with_rings(walked, partial(_shared_order, values, events))
+            yield from found.findings
+            return found.outcome
     elif (
         any(operation.instruction is not None for operation in operations)
         or does & (_COPIES | _PHASES)
@@ -93,22 +100,58 @@ def check_order(
         from .walks.kernel_walks import KernelWalks
 
         walked = KernelWalks(module, whole, flow)
-        if not phased:
-            accesses = _access_order(walked)
-            yield from surest((*accesses.findings, *_tensor_order(walked)))
-            return accesses.outcome
-        from .execution.guessed_blocks import guessed_findings
-        from .execution.phase_findings import PhaseFindings
-
-        phases = PhaseFindings(module, whole, flow, walked)
-        phases.execute()
-        guessed = guessed_findings(module, whole, flow, walked)
-        accesses = _access_order(walked)
-        yield from surest((*phases, *guessed.findings, *accesses.findings, *_tensor_order(walked)))
-        unknown, alone = phases.unknown_barrier or guessed.unknown_barrier, guessed.of_several_warps
-        outcome = _outcome(unknown, accesses)
-        return outcome if alone is None else replace(outcome, one_warp=alone)
+        found = _with_rings(walked, _phased_order if phased else _unphased_order)
+        yield from found.findings
+        return found.outcome
     return OrderOutcome()
+
+
+def _with_rings(walked: KernelWalks, judge: Callable[[KernelWalks], _Ordered]) -> _Ordered:
+    """What is found; where parameters say how long rings are, what is found with each of some lengths. If the
+    usual numbers do not show it, it is doubtful: nobody says that a host passes these.
+    """
+    usual = judge(walked)
+    if not walked.code.doing("init"):
+        return usual
+    from .execution.ring_lengths import RING_LENGTHS, ring_parameters
+
+    names = ring_parameters(walked.plan)
+    if not names:
+        return usual
+    first, *others = (judge(walked.with_numbers(dict.fromkeys(names, length))) for length in RING_LENGTHS)
+    in_each = set.intersection(*({*map(_named, one.findings)} for one in others))
+    known = {_named(one): one for one in usual.findings}
+    findings = [
+        known.get(_named(one), replace(one, tier=LIKELY) if one.tier == ERROR else one)
+        for one in first.findings
+        if _named(one) in in_each
+    ]
+    return first._replace(findings=findings)
+
+
+def _named(finding: Finding) -> tuple[str, Place]:
+    """What the same finding has with other numbers of parameters, too."""
+    return finding.rule, finding.place
+
+
+def _unphased_order(walked: KernelWalks) -> _Ordered:
+    accesses = _access_order(walked)
+    return accesses._replace(findings=surest((*accesses.findings, *_tensor_order(walked))))
+
+
+def _phased_order(walked: KernelWalks) -> _Ordered:
+    from .execution.guessed_blocks import guessed_findings
+    from .execution.phase_findings import PhaseFindings
+
+    module, code, flow = walked.module, walked.code, walked.flow
+    phases = PhaseFindings(module, code, flow, walked)
+    phases.execute()
+    guessed = guessed_findings(module, code, flow, walked)
+    accesses = _access_order(walked)
+    findings = surest((*phases, *guessed.findings, *accesses.findings, *_tensor_order(walked)))
+    unknown, alone = phases.unknown_barrier or guessed.unknown_barrier, guessed.of_several_warps
+    outcome = _outcome(unknown, accesses)
+    return _Ordered(findings, outcome if alone is None else replace(outcome, one_warp=alone))
 
 
 def _has_phases(code: DecodedFunction) -> bool:
@@ -120,24 +163,22 @@ def _has_phases(code: DecodedFunction) -> bool:
     )
 
 
-class _AccessOrder(NamedTuple):
-    """What is found about copies, bulk stores, and ordinary loads and stores of shared memory; and what else
-    is known of these.
-    """
+class _Ordered(NamedTuple):
+    """What is found about the order of what threads do; and what else is known of it."""
 
     findings: Sequence[Finding]
     outcome: OrderOutcome = OrderOutcome()
 
 
 def _outcome(
-    barrier: UnknownBarrier | None, accesses: _AccessOrder, in_step: frozenset[int] = frozenset()
+    barrier: UnknownBarrier | None, accesses: _Ordered, in_step: frozenset[int] = frozenset()
 ) -> OrderOutcome:
     """What is known beside findings. Where nobody gets past a barrier, that is all that is said."""
     unjudged = accesses.outcome.unjudged if barrier is None else None
     return replace(accesses.outcome, in_step=in_step, unknown_barrier=barrier, unjudged=unjudged)
 
 
-def _access_order(walked: KernelWalks) -> _AccessOrder:
+def _access_order(walked: KernelWalks) -> _Ordered:
     code = walked.code
     generic: tuple[Finding, ...] = ()
     outcome = OrderOutcome()
@@ -148,12 +189,12 @@ def _access_order(walked: KernelWalks) -> _AccessOrder:
         generic = tuple(found)
         outcome = _outcome_of(code, found)
         if found.clears:
-            return _AccessOrder(generic, outcome)
+            return _Ordered(generic, outcome)
     if not any(operation.does in _COPIES for operation in code.used):
-        return _AccessOrder(generic, outcome)
+        return _Ordered(generic, outcome)
     from .walks.block_findings import block_findings
 
-    return _AccessOrder((*block_findings(walked), *generic), outcome)
+    return _Ordered((*block_findings(walked), *generic), outcome)
 
 
 def _outcome_of(code: DecodedFunction, found: GenericFindings) -> OrderOutcome:
@@ -215,17 +256,13 @@ def _register_order(
     yield from advice(module, code, ordered)
 
 
-def _shared_order(
-    module: PtxModule, flow: Flow, values: RegisterIntervals, events: FunctionEvents
-) -> Generator[Finding, None, OrderOutcome]:
+def _shared_order(values: RegisterIntervals, events: FunctionEvents, walked: KernelWalks) -> _Ordered:
     from .execution.guessed_blocks import guessed_findings
     from .execution.phase_findings import PhaseFindings
     from .memory.proxy_findings import proxy_findings
-    from .walks.kernel_walks import KernelWalks
     from .walks.stages import stage_findings, stages_are_stored, stages_are_written
 
-    code = events.code
-    walked = KernelWalks(module, code, flow)
+    module, code, flow = walked.module, walked.code, walked.flow
     phases = PhaseFindings(module, code, flow, walked)
     phases.execute()
     proxies = list(proxy_findings(module, code, flow, values, walked.replayed, phases.unfenced))
@@ -242,5 +279,5 @@ def _shared_order(
     others = [finding for finding in rest if not phases.settles(finding)]
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
     guessed = () if loud else guessed_findings(module, code, flow, walked).findings
-    yield from surest((*certain, *phases, *guessed, *others))
-    return _outcome(phases.unknown_barrier, accesses, phases.in_step())
+    findings = surest((*certain, *phases, *guessed, *others))
+    return _Ordered(findings, _outcome(phases.unknown_barrier, accesses, phases.in_step()))

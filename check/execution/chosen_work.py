@@ -1,8 +1,7 @@
 """With which numbers of parameters does a kernel do other work?
 
 A parameter that is compared for equality with a literal, and does not say how long a loop is, chooses one of
-several kinds of work. One that says how many mbarriers are initialised says how long a ring is: where all
-parameters are alike, no thread comes round.
+several kinds of work.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from .deciding_numbers import deciding_sizes, end_guards
 __all__ = ["ChosenWork"]
 
 _EQUALITIES = frozenset(("eq", "ne"))
-_RING = 4  # stages of a ring that a host makes as long as it likes
 _MOST = 4  # choices that are tried
 _MOST_TOGETHER = 16  # ways to choose, with all parameters; where there are more, none is tried
 _RaceName = TypeVar("_RaceName", bound=Hashable)  # names a race
@@ -37,8 +35,6 @@ class ChosenWork:
         for name, number in found:
             if name not in counting:
                 self._choices.setdefault(name, {})[number] = None
-        for name in self._making():
-            self._choices[name] = {_RING: None}
         if prod(len(numbers) + 1 for numbers in self._choices.values()) > _MOST_TOGETHER:
             self._choices.clear()
 
@@ -99,13 +95,6 @@ class ChosenWork:
         if step is None or step.result != "parameter" or len(step.sources) != 2:
             return None
         return str(step.sources[1])
-
-    def _making(self) -> list[str]:
-        """The parameters that say how many mbarriers are initialised."""
-        plan = self.plan
-        around = plan.loops.around
-        heads = {head for at in plan.code.doing("init") for head in around.get(plan.flow.block_of(at), ())}
-        return sorted(self._ending(heads)) if heads else []
 
     def _ending(self, heads: Iterable[int]) -> set[str]:
         """The parameters that say how long loops are, by their heads; a wait for a phase says nothing."""

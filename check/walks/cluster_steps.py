@@ -57,9 +57,14 @@ class ClusterSteps(WalkSteps):
     """The same steps; what tells blocks apart are numbers of their threads."""
 
     def __init__(
-        self, module: PtxModule, code: DecodedFunction, flow: Flow, cluster: tuple[int, int, int]
+        self,
+        module: PtxModule,
+        code: DecodedFunction,
+        flow: Flow,
+        cluster: tuple[int, int, int],
+        given: Mapping[str, int],
     ) -> None:
-        super().__init__(module, code, flow)
+        super().__init__(module, code, flow, given)
         self.cluster = cluster
 
     @property

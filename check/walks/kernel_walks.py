@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ _BLOCKS = (2, 4)  # of a cluster, where the host says how many
 
 class KernelWalks:
     """The walks of a function's threads: `long` ones, and `short` ones that reach the end of its loops.
-    `cluster`: the shape of a cluster, if it is known.
+    `cluster`: the shape of a cluster, if it is known. `given`: parameters with numbers of their own.
     """
 
     def __init__(
@@ -35,16 +35,22 @@ class KernelWalks:
         code: DecodedFunction,
         flow: Flow,
         cluster: tuple[int, int, int] | None = None,
+        given: Mapping[str, int] | None = None,
     ) -> None:
         self.module = module
         self.code = code
         self.flow = flow
         self.cluster = cluster or code.function.cluster
+        self.given = given or {}
+
+    def with_numbers(self, given: Mapping[str, int]) -> KernelWalks:
+        """The walks where parameters have numbers of their own."""
+        return KernelWalks(self.module, self.code, self.flow, self.cluster, given)
 
     @cached_property
     def steps(self) -> WalkSteps:
         """What all walks and executions of the function share."""
-        return WalkSteps(self.module, self.code, self.flow)
+        return WalkSteps(self.module, self.code, self.flow, self.given)
 
     @cached_property
     def plan(self) -> WalkPlan:
@@ -85,13 +91,14 @@ class KernelWalks:
             return (self,)
         if not asks_for_blocks(self.steps):
             return ()
-        sizes = (KernelWalks(self.module, self.code, self.flow, (blocks, 1, 1)) for blocks in _BLOCKS)
+        shapes = ((blocks, 1, 1) for blocks in _BLOCKS)
+        sizes = (KernelWalks(self.module, self.code, self.flow, shape, self.given) for shape in shapes)
         return [one for one in sizes if one.are_together]
 
     @cached_property
     def _cluster_steps(self) -> ClusterSteps:
         assert self.cluster is not None
-        return ClusterSteps(self.module, self.code, self.flow, self.cluster)
+        return ClusterSteps(self.module, self.code, self.flow, self.cluster, self.given)
 
     @cached_property
     def cluster_plan(self) -> WalkPlan:

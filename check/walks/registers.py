@@ -57,7 +57,7 @@ class Registers:
         self.steps = steps
         self.threads = threads
         self.math = lane_math(len(threads))
-        self.numbers = _HeldNumbers({**dict(self._own(shape)), SIZE: size, **dict(others)})
+        self.numbers = _HeldNumbers({**dict(self._own(shape)), SIZE: size, **dict(others), **steps.given})
         self.assumed: set[str] = set()
         self.chosen: set[str] = set()
         self.remote: dict[str, frozenset[int | None]] = {}

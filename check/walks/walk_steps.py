@@ -127,11 +127,14 @@ class _MadeFrom(dict[str, tuple[str, ...]]):
 
 class WalkSteps:
     """The steps of one function, and the addresses of its variables. `cluster`: the shape of a cluster, in
-    blocks; None if it is not known.
+    blocks; None if it is not known. `given`: the numbers of some parameters, by name, whatever others have.
     """
 
-    def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
+    def __init__(
+        self, module: PtxModule, code: DecodedFunction, flow: Flow, given: Mapping[str, int] | None = None
+    ) -> None:
         self.code = code
+        self.given = given or {}
         self.function = code.function
         self.cluster = code.function.cluster
         self.flow = flow
@@ -264,12 +267,18 @@ class WalkSteps:
             rule,
             statement.writes[0] if result == "computed" and len(statement.writes) == 1 else None,
             words[0] not in DECIDED,
-            statement.does == "load" or not self._assumed.isdisjoint(statement.operands),
+            (statement.does == "load" and not self._is_given(result, sources))
+            or not self._assumed.isdisjoint(statement.operands),
             statement.does == "map-address" and self.blocks == 1,
             statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
             _counts(statement, words),
             itemgetter(*sources) if sources else _nothing,
         )
+
+    def _is_given(self, result: str, sources: tuple[int | str, ...]) -> bool:
+        """Whether what is loaded are parameters with numbers of their own."""
+        names = {one for one in sources if isinstance(one, str)}
+        return result in ("parameter", "places") and bool(names) and names <= self.given.keys()
 
     def _result(
         self, statement: DecodedStatement, words: tuple[str, ...], parts: tuple[str, ...]

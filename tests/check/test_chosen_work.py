@@ -194,4 +194,4 @@ WAIT = "FREE: mbarrier.try_wait.parity.shared::cta.b64 q,[a+8],v; @!q bra FREE;\
 def test_a_ring_as_long_as_the_host_says_comes_round(wait: str, rules: list[tuple[str, str]]) -> None:
     report = check_text(RING.replace(WAIT, wait), "k.ptx")
     assert not report.not_judged
-    assert [(one.tier, one.rule) for one in report.findings if one.tier in (ERROR, LIKELY)] == rules
+    assert list(dict.fromkeys((one.tier, one.rule) for one in report.findings)) == rules
