@@ -301,7 +301,7 @@ class BarrierActs:
         statement = step.statement
         action = statement.operation.action
         barrier.changed_at.add(step.position)
-        ranks = group.registers.ranks(statement.barrier, statement.scope)
+        ranks = group.registers.ranks(statement.barrier, statement.scope, threads)
         self.ranks.setdefault(step.position, set()).update(ranks)
         counts = self._count(group, statement, action.count, 1)
         bytes_ = self._operand(group, statement, action.size, 0)
@@ -325,7 +325,7 @@ class BarrierActs:
             if None in counted:
                 raise HaltedError(step.position)
             act, unseen = self._arrival(number, step)
-            self.send(group, step, statement.barrier, number)
+            self.send(group, step, statement.barrier, some)
             clock = self._published(number, step) or Clock(self.width)
             remote = group.registers.is_remote(statement.barrier, statement.scope)
             if remote:
@@ -352,23 +352,27 @@ class BarrierActs:
                 phase = warp.arrivals[address] = clock.least.get(address, 0)
                 warp.clock.knows(address, phase)
 
-    def send(self, group: ThreadGroup, step: WalkStep, address: Address | None, warp: int) -> None:
-        """Remember that a warp accesses an address, if that surely lies in another block of the cluster."""
+    def send(
+        self, group: ThreadGroup, step: WalkStep, address: Address | None, threads: tuple[int, ...]
+    ) -> None:
+        """Remember that threads of a warp access an address, if that surely lies in another block of the
+        cluster.
+        """
         if self.blocks > 1:
-            self._send_there(group, step, address, warp)
+            self._send_there(group, step, address, threads[0])
             return
-        if group.registers.is_elsewhere(address, step.statement.scope):
+        if group.registers.is_elsewhere(address, step.statement.scope, threads):
+            warp = threads[0] // WARP
             act = self.warps[warp].clock.seen[warp]
             self.sent[step.position, warp] = Sent(step.position, warp, act)
 
-    def _send_there(self, group: ThreadGroup, step: WalkStep, address: Address | None, warp: int) -> None:
-        """The same, where that block is executed, too."""
+    def _send_there(self, group: ThreadGroup, step: WalkStep, address: Address | None, first: int) -> None:
+        """The same, where that block is executed, too. `first`: the first of the threads."""
         steps = group.registers.steps
         if address is None or address.base is None:
             return
         base = group.registers.value(address.base, step.statement.scope)
-        first = next(thread for thread in group.threads if thread // WARP == warp)
-        number = number_at(base, first)
+        number, warp = number_at(base, first), first // WARP
         if number is not None and steps.window_of(number) != steps.rank_of(first, self.threads):
             act = self.warps[warp].clock.seen[warp]
             self.sent[step.position, warp] = Sent(step.position, warp, act, steps.window_of(number))

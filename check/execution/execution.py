@@ -110,7 +110,7 @@ class Execution:
         self.doubtful = False
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
-        self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
+        self.ranks: set[int | None] = set()  # of blocks of the cluster to whose memory threads reach
         self._assumed = AssumedPaths(plan, sizes)
         self._shown: dict[int, bool] = {}  # by block with a branch: whether the PTX shows which way it goes
         self.asks_memory = False
@@ -299,9 +299,8 @@ class Execution:
                         registers.receive(step, [0] * len(step.written), guard, False)
                     if self.words is not None:
                         self.words.store(registers, step, threads)
-                if step.maps and threads:
-                    rank = registers.value(step.statement.operands[-1], step.statement.scope)
-                    self.ranks.update(by_number(rank, threads))
+                    for address in (step.statement.barrier, step.statement.address):
+                        self.ranks.update(registers.ranks(address, step.statement.scope, threads))
                 if makes and self.words is not None and step.rereads and threads is not None:
                     values, assumed = self.words.load(registers, step, threads)
                     registers.receive(step, values, guard, assumed)

@@ -171,9 +171,9 @@ class GenericActs(WarpActs):
         if remote and updates:
             return
         if (remote or self.blocks > 1) and not updates:
-            for warp in by_warp(threads):
-                self.send(group, step, address, warp)
-        if remote and not group.registers.is_elsewhere(address, statement.scope):
+            for some in by_warp(threads).values():
+                self.send(group, step, address, some)
+        if remote and not group.registers.is_elsewhere(address, statement.scope, threads):
             return
         base = group.registers.base(address, statement.scope)
         if base is None:

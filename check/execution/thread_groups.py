@@ -86,7 +86,8 @@ def merged(parts: Sequence[ThreadGroup], join: Join) -> ThreadGroup:
             if mine is not other and mine != other:
                 numbers[name] = math.chosen(here, other, mine)
         registers.assumed |= part.registers.assumed
-        registers.remote |= part.registers.remote
+        for name, ranks in part.registers.remote.items():
+            registers.remote[name] = math.chosen(here, ranks, registers.remote.get(name))
     rounds = dict(parts[0].rounds)
     for part in parts[1:]:
         for head, count in part.rounds.items():

@@ -267,9 +267,9 @@ class WarpActs(BarrierActs):
         so this one gets as much: its mbarrier tells that, or that its own copy is complete.
         """
         statement, scope = step.statement, step.statement.scope
-        remote = group.registers.is_elsewhere(statement.barrier, scope)
+        remote = group.registers.is_elsewhere(statement.barrier, scope, threads)
         known = remote or not group.registers.is_remote(statement.barrier, scope)
-        if not (known and group.registers.is_elsewhere(statement.address, scope)):
+        if not (known and group.registers.is_elsewhere(statement.address, scope, threads)):
             self.shares = True
             return  # to which block it goes is not known
         size = statement.operation.action.size

@@ -5,13 +5,13 @@ A register holds a number for all the threads, or one for each, or nothing that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ..ptx.operands import Address
 from ..values.block_threads import WARP
-from ..values.lane_numbers import LaneNumbers, Numbers, lane_math, number_at
+from ..values.lane_numbers import LaneNumbers, Numbers, by_number, lane_math, number_at
 from ..values.real_arithmetic import is_real, real_number
 from ..values.word_algebra import NUMBER, NoResultError
 from .inverted_waits import is_inverted
@@ -41,7 +41,7 @@ class Registers:
 
     `assumed` follow from assumed numbers, of parameters or of the grid; `chosen` are unknown predicates of
     which a walk has taken one value, and what follows from them; `remote` follow from addresses in blocks of
-    the cluster, with the ranks of those (None: one is unknown).
+    the cluster, with the rank of that of each thread.
     """
 
     __slots__ = ("assumed", "chosen", "math", "numbers", "remote", "steps", "threads")
@@ -60,7 +60,7 @@ class Registers:
         self.numbers = _HeldNumbers({**dict(self._own(shape)), SIZE: size, **dict(others), **steps.given})
         self.assumed: set[str] = set()
         self.chosen: set[str] = set()
-        self.remote: dict[str, frozenset[int | None]] = {}
+        self.remote: dict[str, Numbers] = {}
 
     def _own(self, shape: tuple[int, int, int] | None) -> Iterator[tuple[str, Numbers]]:
         """The special registers whose numbers are known. `shape`: that of the block, if it is assumed."""
@@ -112,17 +112,19 @@ class Registers:
             return False
         return self.steps.source(address.base, scope) in self.remote
 
-    def ranks(self, address: Address | None, scope: int) -> frozenset[int | None]:
-        """The ranks of the blocks in whose shared memory an address may lie; none: in that of its own."""
+    def ranks(self, address: Address | None, scope: int, threads: tuple[int, ...]) -> Collection[int | None]:
+        """The ranks of the blocks in whose shared memory the address of some threads may lie (None: one is
+        unknown); none: in that of their own.
+        """
         if not self.is_remote(address, scope):
-            return frozenset()
+            return ()
         assert address is not None and address.base is not None
-        return self.remote[str(self.steps.source(address.base, scope))]
+        return by_number(self.remote[str(self.steps.source(address.base, scope))], threads).keys()
 
-    def is_elsewhere(self, address: Address | None, scope: int) -> bool:
-        """Whether some thread's address surely lies in another block of the cluster."""
+    def is_elsewhere(self, address: Address | None, scope: int, threads: tuple[int, ...]) -> bool:
+        """Whether the address of one of these threads surely lies in another block of the cluster."""
         own = self.numbers.get(RANK)
-        return any(rank not in (None, own) for rank in self.ranks(address, scope))
+        return any(rank not in (None, own) for rank in self.ranks(address, scope, threads))
 
     def guard(self, name: str | None, negated: bool) -> Numbers:
         """Whether a guard is true, as 0 or 1; None if unknown."""
@@ -156,7 +158,7 @@ class Registers:
             elif surely:
                 assumed.difference_update(written)
         if self.chosen or self.remote or step.maps:
-            self._follow(step, surely)
+            self._follow(step, surely, on)
         if on is None:
             for register in written:
                 self.numbers[register] = None
@@ -182,15 +184,17 @@ class Registers:
             else:
                 assumed.discard(register)
             if chosen or (remote and not remote.keys().isdisjoint(read)):
-                self._follow(step, True)
+                self._follow(step, True, 1)
             if step.rule is None:
                 numbers[register] = None
                 continue
             key = step, step.held(numbers)
             numbers[register] = computed[key] if key in computed else self._found(key)
 
-    def _follow(self, step: WalkStep, surely: bool) -> None:
-        """Remember which results follow from a choice, or from an address in another block."""
+    def _follow(self, step: WalkStep, surely: bool, on: Numbers) -> None:
+        """Remember which results follow from a choice, or from an address in another block. `on`: which threads
+        write them.
+        """
         written = step.written
         if not self.chosen.isdisjoint(step.read):
             self.chosen.update(written)
@@ -204,12 +208,15 @@ class Registers:
             for name in written:
                 self.remote.pop(name, None)  # it is in the own block
         elif step.maps:
-            rank = self.value(step.statement.operands[-1], step.statement.scope)
-            ranks = frozenset(rank.values if isinstance(rank, LaneNumbers) else (rank,))
-            self.remote.update(dict.fromkeys(written, ranks))
+            self._place_in(self.value(step.statement.operands[-1], step.statement.scope), written, on)
         elif self.remote and (mapped := self.remote.keys() & {*step.read}):
-            ranks = frozenset(rank for register in mapped for rank in self.remote[register])
-            self.remote.update(dict.fromkeys(written, ranks))
+            first, *others = (self.remote[register] for register in mapped)
+            self._place_in(first if all(one == first for one in others) else None, written, on)
+
+    def _place_in(self, ranks: Numbers, registers: Iterable[str], on: Numbers) -> None:
+        """Let what registers hold in some threads follow from addresses in blocks with such ranks."""
+        for name in registers:
+            self.remote[name] = self.math.chosen(on, ranks, self.remote.get(name))
 
     def receive(self, step: WalkStep, values: Sequence[Numbers], guard: Numbers, assumed: bool) -> None:
         """Write what a load brings, by destination; `assumed`: it follows from an assumed number."""

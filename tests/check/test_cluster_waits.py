@@ -293,6 +293,10 @@ setp.ne.u32 %p7,%r5,0; @%p7 bra DONE;
 {wait(1, "r30", "r20")}
 """
 SEVERAL = TRACKED.replace("setp.eq.u32 %p6,%r52,0", "setp.lt.u32 %p6,%r1,16")
+# All threads map the address, into blocks that there are not; but one of them arrives.
+MAPPED = TRACKED.replace("@%p6 mapa", "mapa")
+MAPPED_BY_SOME = TRACKED.replace("@%p6 mapa", "setp.lt.u32 %p5,%r1,64; @%p5 mapa")
+TO_ANOTHER = MAPPED.replace("setp.eq.u32 %p6,%r52,0", "setp.eq.u32 %p6,%r1,8")
 
 
 @pytest.mark.parametrize(
@@ -302,8 +306,23 @@ SEVERAL = TRACKED.replace("setp.eq.u32 %p6,%r52,0", "setp.lt.u32 %p6,%r1,16")
         (TRACKED, 3, {("likely", "barrier-stuck")}),
         (SEVERAL, 16, set()),
         (SEVERAL, 17, {("likely", "barrier-stuck")}),
+        (MAPPED, 2, set()),
+        (MAPPED, 3, {("likely", "barrier-stuck")}),
+        (MAPPED_BY_SOME, 2, set()),
+        (MAPPED_BY_SOME, 3, {("likely", "barrier-stuck")}),
+        (TO_ANOTHER, 2, {("likely", "barrier-stuck")}),
     ],
-    ids=["one thread of each block", "one more is counted", "eight threads to each", "and one more"],
+    ids=[
+        "one thread of each block",
+        "one more is counted",
+        "eight threads to each",
+        "and one more",
+        "all threads map",
+        "all map, and one more is counted",
+        "some map",
+        "some map, and one more is counted",
+        "all tell the other block",
+    ],
 )
 @pytest.mark.parametrize("threads", [".reqntid", ".maxntid"])
 def test_threads_tell_the_leader(threads: str, body: str, count: int, rules: set[tuple[str, str]]) -> None:
