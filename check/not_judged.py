@@ -85,8 +85,8 @@ _APART = (
     "instructions and mbarriers: the order of these accesses was not judged"
 )
 _ALONE = (
-    "neither .reqntid nor .maxntid says how many threads a block has, and only a block of one warp does "
-    "right here: whether blocks have more was not judged"
+    "neither .reqntid nor .maxntid says how many threads a block has, and only a block of at most one warp "
+    "does right here: whether blocks have more was not judged"
 )
 _ACCESSES = frozenset(("load", "store", "update"))
 _ORDERED = _COPIES | {"multiply", "init", "await"}  # with one of these, all accesses are looked at

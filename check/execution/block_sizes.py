@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Set
 
 from ..ptx.operands import number_of
 from ..values.block_threads import WARP, WARPGROUP
+from ..values.divergence import acts_together
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution
 
-__all__ = ["named_sizes", "right_size", "usual_shapes", "usual_sizes"]
+__all__ = ["few_threads", "named_sizes", "right_size", "usual_shapes", "usual_sizes"]
 
 # The usual ones first: whole warpgroups, then those with a warp beside them, then few threads.
 _BLOCKS = (128, 256, 384, 512, 160, 288, 416, 64, 32)
 _PLANES = (256, 128, 512, 64)  # threads of those that do not lie along x
 _WIDTHS = (32, 16, 64, 8, 128)  # their extents along x
 _OTHERS = range(WARP, 512, WARP)  # then all smaller ones: some have two warps beside their warpgroups
+_TOGETHER = frozenset(("meet", "vote", "shuffle", "elect"))  # what several threads do together
 
 
 def usual_sizes(plan: WalkPlan) -> list[int]:
@@ -76,10 +78,20 @@ def named_sizes(plan: WalkPlan) -> list[int]:
     return sorted((count for count in found if count and count % whole == 0), reverse=True)
 
 
-def _counts(plan: WalkPlan) -> Iterator[int]:
+def few_threads(plan: WalkPlan) -> list[int]:
+    """Fewer threads than a warp that a block may well have: as many as an mbarrier is made for; or one, where
+    nothing is for several threads.
+    """
+    found = {count for count in _counts(plan, ("init",)) if 1 < count < WARP}
+    if not plan.differing and not any(one.does in _TOGETHER or acts_together(one) for one in plan.code.used):
+        found.add(1)
+    return sorted(found)
+
+
+def _counts(plan: WalkPlan, actions: Container[str] = ("init", "arrive", "meet")) -> Iterator[int]:
     for statement in plan.code:
         position = statement.count_at
-        if statement.does not in ("init", "arrive", "meet") or position is None:
+        if statement.does not in actions or position is None:
             continue
         text = statement.operands[position]
         for register in plan.code.unique((text,), statement.scope):

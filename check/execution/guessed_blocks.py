@@ -2,7 +2,7 @@
 
 What is found is likely if there is something with each number of threads that blocks usually have, or that
 barriers name. One number with which nothing is found clears the function; one with which the readings of the
-text decide leaves these. If only blocks of one warp are right, nobody knows.
+text decide leaves these. If only blocks of one warp are right, or of a few threads, nobody knows.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..findings import ERROR, LIKELY, READING, Finding
+from ..findings import ERROR, INFO, LIKELY, READING, Finding
 from ..not_judged import UnknownBarrier
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
 from ..values.block_threads import WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
-from .block_sizes import usual_shapes
+from .block_sizes import few_threads, usual_shapes
 from .phase_findings import PhaseFindings
 
 __all__ = ["GuessedFindings", "guessed_findings"]
@@ -26,7 +26,8 @@ __all__ = ["GuessedFindings", "guessed_findings"]
 
 class GuessedFindings(NamedTuple):
     """The findings with the shape of a block that comes furthest, if none is right; or where in the text one
-    of those with several warps stands, if a block of one warp is right; or what threads do not get past.
+    of those with several warps stands, if a block of one warp, or of a few threads, is right; or what threads
+    do not get past.
     """
 
     findings: Sequence[Finding] = ()
@@ -62,6 +63,11 @@ def guessed_findings(
             if not told:
                 return GuessedFindings(unknown_barrier=phases.unknown_barrier)
             open_ones = open_ones or told
+    if found and not alone:
+        for count in few_threads(walked.plan):
+            phases = PhaseFindings(module, code, flow, walked)
+            phases.execute((count, 1, 1))
+            alone |= len(phases.executed) >= most and not any(one.tier != INFO for one in phases)
     if alone:
         return GuessedFindings((), next((module.offset(one.place) for one in (*found, *open_ones)), None))
     usual = "shape of a block" if code.function.plane else "number of threads"

@@ -192,8 +192,8 @@ class Registers:
             numbers[register] = computed[key] if key in computed else self._found(key)
 
     def _follow(self, step: WalkStep, surely: bool, on: Numbers) -> None:
-        """Remember which results follow from a choice, or from an address in another block. `on`: which threads
-        write them.
+        """Remember which results follow from a choice, or from an address in another block. `on`: which
+        threads write them.
         """
         written = step.written
         if not self.chosen.isdisjoint(step.read):

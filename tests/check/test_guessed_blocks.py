@@ -173,12 +173,75 @@ def test_what_only_one_warp_does_rightly_is_said_not_to_be_judged(act: str) -> N
     assert (right.findings, right.not_judged) == ((), ())
     wrong = check_text(text.replace("BARRIER", ""), "k.ptx")
     assert not [one for one in wrong.findings if one.tier in ("error", "likely")]
-    assert ["only a block of one warp does right" in one.why for one in wrong.not_judged] == [True]
+    assert ["only a block of at most one warp does right" in one.why for one in wrong.not_judged] == [True]
     for threads, judged in ((32, False), (128, True)):
         sized = text.replace("BARRIER", "").replace("\n{\n", f"\n.reqntid {threads}, 1, 1\n{{\n", 1)
         report = check_text(sized, "k.ptx")
         assert any(one.tier == "error" for one in report.findings) == judged
         assert report.not_judged == ()
+
+
+# Nothing says how many threads a block has: what each of them does says how many are meant.
+FEW = """.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+.reg .pred p, q; .reg .b32 m, s, t, v; .reg .b64 d, o, st;
+.shared .align 8 .b64 bar; .shared .align 128 .b8 tile[1024];
+ld.param.u64 d,[in]; ld.param.u64 o,[out]; mov.u32 m,bar; mov.u32 s,tile;
+BODY
+ret;
+}
+"""
+MAKES = "mbarrier.init.shared::cta.b64 [m],1; fence.mbarrier_init.release.cluster;\n"
+COPIES = (
+    "mbarrier.arrive.expect_tx.shared::cta.b64 _,[m],1024;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s],[d],1024,[m];\n"
+)
+WAITS = "W: mbarrier.try_wait.parity.shared::cta.b64 q,[m],0; @!q bra W;\n"
+LOADS = "ld.shared.u32 v,[s]; st.global.u32 [o],v;\n"
+TWO = "mov.u32 t,%tid.x; setp.ne.u32 p,t,0;\n@!p mbarrier.init.shared::cta.b64 [m],COUNT;\nBARRIER\n"
+MEET = (
+    "mad.lo.u32 s,t,4,s; st.shared.u32 [s],t;\nmbarrier.arrive.shared::cta.b64 st,[m];\n"
+    "W: mbarrier.try_wait.shared::cta.b64 q,[m],st; @!q bra W;\n"
+    "xor.b32 v,t,1; mov.u32 s,tile; mad.lo.u32 s,v,4,s; ld.shared.u32 v,[s]; st.global.u32 [o],v;\n"
+)
+PAIR = TWO.replace("BARRIER", "bar.sync 0;") + MEET
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(MAKES + COPIES + WAITS + LOADS, id="one thread copies and waits"),
+        pytest.param(PAIR.replace("COUNT", "2"), id="two threads exchange"),
+    ],
+)
+def test_a_block_may_have_a_few_threads(body: str) -> None:
+    report = check_text(FEW.replace("BODY", body), "k.ptx")
+    assert not [one for one in report.findings if one.tier in ("error", "likely")]
+    assert ["only a block of at most one warp does right" in one.why for one in report.not_judged] == [True]
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        pytest.param(MAKES + COPIES + LOADS, "copy-incomplete", id="one thread does not wait"),
+        pytest.param(MAKES + COPIES + COPIES + WAITS + LOADS, "copy-incomplete", id="it copies twice"),
+        pytest.param(
+            TWO.replace("BARRIER", "bar.sync 0;").replace("COUNT", "1") + COPIES + WAITS + LOADS,
+            "copy-incomplete",
+            id="all copy, and there are several",
+        ),
+        pytest.param(
+            MAKES + "bar.sync 0;\n" + COPIES + WAITS + LOADS, "copy-incomplete", id="several meet before"
+        ),
+        pytest.param(PAIR.replace("COUNT", "0"), "barrier-count", id="no thread is counted"),
+    ],
+)
+def test_what_a_few_threads_do_wrongly(body: str, rule: str) -> None:
+    found = check_text(FEW.replace("BODY", body), "k.ptx").findings
+    assert rule in {one.rule for one in found if one.tier in ("error", "likely")}
 
 
 LOST = """.version 8.3
