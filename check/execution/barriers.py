@@ -8,14 +8,14 @@ for it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..values.block_threads import WARP
 from .clocks import Clock
 
-__all__ = ["Boxes", "Filled", "Landing", "Mbarrier", "NamedBarrier", "total"]
+__all__ = ["Boxes", "Filled", "Landing", "Mbarrier", "NamedBarrier", "comes_to", "total"]
 
 _FEW = 12  # copies whose sums of bytes are tried
 _MOST_PHASES = WARP  # that the arrivals of a warp end, one by each thread; what counts more is undefined
@@ -43,6 +43,14 @@ class Landing:
     size: int | None = None
     box: Hashable = None
     row: int = 0
+
+
+def comes_to(copies: Sequence[Landing], bytes_: int) -> bool:
+    """Whether the bytes of some of a few copies come to a number."""
+    sums = {0}
+    for copy in copies[:_FEW]:
+        sums |= {one + copy.size for one in sums if copy.size is not None}
+    return bytes_ in sums
 
 
 class Filled(NamedTuple):
@@ -94,10 +102,7 @@ class _MbarrierPhase:
 
     def may_end_early(self) -> bool:
         """Whether the bytes of some of its copies, and not of all, are those that it expects."""
-        sums = {self.given or 0}
-        for copy in self.copies[:_FEW]:
-            sums |= {one + copy.size for one in sums if copy.size is not None}
-        return self.expected in sums
+        return self.expected is not None and comes_to(self.copies, self.expected - (self.given or 0))
 
 
 class Mbarrier:
@@ -130,6 +135,9 @@ class Mbarrier:
         self.later: list[bool] = [False] * first  # whether it has waited for operations of threads
         self.boxes: list[Boxes] = []  # of ended phases
         self.filled: list[Filled] = []  # by ended phases
+        self.beside: dict[
+            int, list[Landing]
+        ] = {}  # by ended phase: copies of known size beside tensor copies
         self._warps = warps
         self._slow = slow
         self._now = _MbarrierPhase(count, Clock(warps))
@@ -256,6 +264,9 @@ class Mbarrier:
 
     def _complete(self) -> None:
         clock = self._now.clock
+        sized = [copy for copy in self._now.copies if copy.size is not None]
+        if 0 < len(sized) < len(self._now.copies) and self._now.given == 0:
+            self.beside[self.phase] = sized
         self.phase += 1
         clock.complete[self.address] = self.phase
         self.told.append(clock)

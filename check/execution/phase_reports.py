@@ -126,12 +126,15 @@ class PhaseReports:
         """A phase that expects fewer bytes than are read."""
         rule = ordering().rules["copy-incomplete"]
         expects = f"the phase of the mbarrier expects {one.expected} bytes"
+        reads = f"and products read {one.read} bytes of what its copies bring"
+        if one.beside:
+            reads += f", and others of them bring {one.beside} more"
         return Finding(
             "copy-incomplete",
-            ERROR,
+            LIKELY if one.beside else ERROR,
             self.place(one.product),
             self.code.function.name,
-            f"{rule.title}: {expects}, and products read {one.read} bytes of what its copies bring",
+            f"{rule.title}: {expects}, {reads}",
             rule.section,
             rule.mend,
             self._moments([(one.product, "reads what copies bring")]),

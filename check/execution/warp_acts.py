@@ -14,7 +14,7 @@ from ..values.lane_numbers import Numbers, number_at
 from ..walks.acts import Act, act_of, written_at
 from ..walks.walk_steps import RANKS, WalkStep
 from .barrier_acts import BarrierActs
-from .barriers import Boxes, Landing
+from .barriers import Boxes, Landing, comes_to, total
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, HaltedError, lanes_of
@@ -24,11 +24,14 @@ __all__ = ["Short", "Uneven", "Unlike", "WarpActs"]
 
 @dataclass(frozen=True)
 class Short:
-    """A phase expects fewer bytes than products read of what its copies bring."""
+    """A phase expects fewer bytes than products read of what its copies bring; or than these and the bytes
+    `beside`, which others of its copies bring.
+    """
 
     product: int
     expected: int
     read: int
+    beside: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,9 @@ class WarpActs(BarrierActs):
         return bool(self.accesses.races or self.unpublished or self.drifts)
 
     def short(self) -> dict[int, Short]:
-        """By product: the phases that expect fewer bytes than their copies fill, by at least a matrix."""
+        """By product: the phases that expect fewer bytes than their copies fill, by at least a matrix; or by
+        some copies of known size, which no product reads.
+        """
         found = {}
         for (address, phase), regions in self.accesses.filled.items():
             barrier = self.mbarriers[address]
@@ -84,9 +89,14 @@ class WarpActs(BarrierActs):
                 read += max(region.high - max(region.low, end), 0)
                 end = max(end, region.high)
             least = min(region.high - region.low for region in regions)
+            beside = barrier.beside.get(phase, [])
+            others = 0 if any(copy.row for copy in beside) else total(copy.size for copy in beside) or 0
+            is_left_out = others and expected and 0 <= expected - read < others
+            product = regions[max(regions, key=lambda region: region.low)]
             if expected and expected <= read - least:
-                product = regions[max(regions, key=lambda region: region.low)]
                 found[product] = Short(product, expected, read)
+            elif expected and is_left_out and comes_to(beside, expected - read):
+                found[product] = Short(product, expected, read, others)
         return found
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
