@@ -49,11 +49,14 @@ class Drift:
 
 @dataclass(frozen=True)
 class WrongCount:
-    """An mbarrier is initialised with a number of arrivals that it cannot count."""
+    """An mbarrier is initialised with a number of arrivals that it cannot count; or a statement, `drop`,
+    leaves it with one.
+    """
 
     init: int
     count: int
     doubtful: bool
+    drop: int | None = None
 
 
 @dataclass(frozen=True)
@@ -332,7 +335,11 @@ class BarrierActs:
                 self._remote.add((address, number))
                 clock.exchange()
             if any("drop" in word for word in statement.operation.words):  # later phases count fewer
-                barrier.count -= sum(one for one in counted if one is not None)
+                left = barrier.count - sum(one for one in counted if one is not None)
+                if left < 0:
+                    wrong = WrongCount(barrier.init[2], left, self._doubtful(group, step), step.position)
+                    self.wrong_counts.setdefault(step.position, wrong)
+                barrier.count = max(left, 0)
             later = statement.operation.tells_later
             divided = barrier.arrive(
                 clock,

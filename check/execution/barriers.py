@@ -198,7 +198,7 @@ class Mbarrier:
         first = last = self.phase
         while left > 0 and self.phase < first + _MOST_PHASES:
             now = self._now
-            taken = min(left, now.pending) if self.count else left
+            taken = min(left, now.pending)
             now.pending -= taken
             left -= taken
             now.clock.join(clock)
@@ -207,7 +207,7 @@ class Mbarrier:
             now.clock.knows(self.address, self.phase)
             clock.knows(self.address, self.phase)
             if not taken:
-                return True  # bytes are pending, and this arrival is one too many
+                return True  # bytes are pending, or all have dropped out, and this arrival is one too many
             last = self.phase
             self._end()
         return count > 0 and last > first

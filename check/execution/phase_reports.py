@@ -109,7 +109,7 @@ class PhaseReports:
         if stuck.lacks_bytes:
             lacks.append("bytes that no copy brings")
         where = f"phase {stuck.phase} of the mbarrier at byte {stuck.barrier} of shared memory"
-        missing = " and ".join(lacks)
+        missing = " and ".join(lacks) or "an arrival that would end it, since none is counted any more"
         what = f"when no thread can go on, {where} lacks {missing}"
         if stuck.shown:
             numbers = " and ".join(map(str, stuck.shown))
@@ -153,6 +153,10 @@ class PhaseReports:
         """A number of arrivals that no mbarrier can count."""
         steps = [(one.init, "says how many arrive")]
         what = f"this mbarrier is made for {one.count} arrivals a phase, and can count 1 to 2^20 − 1"
+        if one.drop is not None:
+            steps.append((one.drop, "drops out of it"))
+            more = counted(-one.count, "arrival")
+            what = f"{more} more than the mbarrier counts a phase have dropped out of it"
         return self._of_barrier("barrier-count", one.doubtful, what, steps)
 
     def unlike(self, first: int, second: int, one: Unlike) -> Finding:
