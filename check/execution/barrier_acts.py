@@ -484,6 +484,7 @@ class BarrierActs:
                         partial(barrier.has_ended, target), "phase", step.position, address, target
                     )
                 told = barrier.told[target]
+                self.awaited(step, lanes, address, target)
                 if self._is_relaxed(step):
                     self._hide()
                     warp.owed = warp.owed or Clock(self.width)
@@ -491,6 +492,9 @@ class BarrierActs:
                     warp.clock.knows(address, target + 1)
                 else:
                     warp.clock.join(told)
+
+    def awaited(self, step: WalkStep, threads: tuple[int, ...], address: int, phase: int) -> None:
+        """Threads of a warp have waited for a phase of an mbarrier: nothing that clocks do not show."""
 
     def late(self) -> Iterator[tuple[ThreadGroup, GroupWait]]:
         """The waits that were over for all their warps by what these knew, and to which each of them may come

@@ -131,6 +131,7 @@ class CopyActs(GenericActs):
         # By warp: of copies that it has not waited for, what its lanes access.
         self._by_lane: list[dict[TimedWrite, tuple[GenericAccess, int, LaneAddresses]]]
         self._by_lane = [{} for _ in range(self.count)]
+        self._landings: dict[tuple[int, int], list[_Copy]] = {}  # bulk copies, by mbarrier and phase
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each line that some of them access
@@ -261,7 +262,19 @@ class CopyActs(GenericActs):
         self.clashes.write(access)
         self._hold(write.warp, access)
         self._hold_unfenced(write.warp, access, "unfenced")
-        self._put(_Copy(access, write.warp, write, True))
+        made = _Copy(access, write.warp, write, True)
+        self._landings.setdefault((write.landing.barrier, write.landing.phase), []).append(made)
+        self._put(made)
+
+    def awaited(self, step: WalkStep, threads: tuple[int, ...], address: int, phase: int) -> None:
+        """Threads of a warp have waited for bulk copies: where these are not all, others have not, unless the
+        warp has known before that the copies are complete.
+        """
+        warp = threads[0] // WARP
+        if len(threads) < min(WARP, self.threads - warp * WARP):
+            for one in self._landings.get((address, phase), ()):
+                if not one.write.complete(self.warps[warp].clock):
+                    self.within.awaited(warp, step.position, one.access, threads)
 
     def _send_bytes(
         self, group: ThreadGroup, step: WalkStep, thread: int, landing: Landing, remote: bool

@@ -64,6 +64,7 @@ _DOES = {
     "fill": "starts a bulk copy into",
     "drain": "starts a bulk store of",
     "send": "starts a copy between blocks of",
+    "await": "waits for a copy into",
 }
 _READS = ("load", "drain")
 _WAITS: Undefined = ((("warp-sync", "waits"),),)

@@ -120,7 +120,7 @@ class _WarpRecord:
     met while others took another way, so it is not known who has met whom.
     """
 
-    written: dict[int, _LaneAccess] = field(default_factory=dict)
+    written: dict[tuple[int, int | None], _LaneAccess] = field(default_factory=dict)
     loaded: dict[int, _LaneAccess] = field(default_factory=dict)
     written_lines: int = 0
     loaded_lines: int = 0
@@ -202,9 +202,18 @@ class WarpLanes:
         """Threads of a warp have waited for what they copied."""
         self._put(self._warps[warp], _LaneAccess(access, addresses, size))
 
+    def awaited(self, warp: int, wait: int, copy: GenericAccess, threads: Sequence[int]) -> None:
+        """Threads of a warp have waited at a statement for a bulk copy, each of them for all of it."""
+        start, flags, _ = copy.bytes
+        access = copy._replace(statement=wait)
+        now = _LaneAccess(access, LaneAddresses(False, start, threads, 0), flags.bit_length())
+        now.meet(lanes_of(threads))
+        self._put(self._warps[warp], now, start)
+
     @staticmethod
-    def _put(lanes: _WarpRecord, now: _LaneAccess) -> None:
-        lanes.written[now.access.statement] = now
+    def _put(lanes: _WarpRecord, now: _LaneAccess, start: int | None = None) -> None:
+        """Remember what is written: of copies that one statement waits for, each by its `start`."""
+        lanes.written[now.access.statement, start] = now
         lanes.written_lines |= now.access.bytes.lines
 
     def _hold(self, warp: int, before: _LaneAccess, now: _LaneAccess, together: bool) -> None:
