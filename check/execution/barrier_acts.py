@@ -102,6 +102,7 @@ class BarrierActs:
         self.unknown_there: dict[tuple[int, int], Unpublished] = {}  # the same in other blocks of the cluster
         # The statements that use an mbarrier, and those that end it in a warp that does not know of that.
         self.ended_early: set[tuple[int, int]] = set()
+        self.overlaid: dict[int, int] = {}  # by init of a valid mbarrier: what has initialised it before
         # By mbarrier and warp: its last act and statement.
         self._used: dict[int, dict[int, tuple[int, int]]] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
@@ -195,6 +196,9 @@ class BarrierActs:
             warp.clock.seen[number] += 1
 
     def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
+        before, is_placed = self.mbarriers.get(address), self._doubtful(group, step)
+        if before is not None and not (address in self.invalid or is_placed or before.is_placed):
+            self.overlaid.setdefault(step.position, before.init[2])
         self.invalid.discard(address)
         self._use_ends(step, address, threads)
         position = step.statement.operation.action.count
@@ -207,7 +211,6 @@ class BarrierActs:
             self.uncounted[address] = step.position
             return
         warp = self.warps[number]
-        before = self.mbarriers.get(address)
         first = 0 if before is None else before.phase + 2 - before.phase % 2
         warp.clock.knows(address, first)
         self.mbarriers[address] = Mbarrier(
@@ -219,6 +222,7 @@ class BarrierActs:
             self.width,
             first,
             slow=bool(self.tries),
+            is_placed=is_placed,
         )
 
     def _invalidate(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:

@@ -73,6 +73,7 @@ def _is_right(found: Execution) -> bool:
         found.stuck,
         acts.unpublished,
         acts.ended_early,
+        acts.overlaid,
         acts.drifts,
         acts.wrong_counts,
         acts.unlike(),
@@ -110,6 +111,7 @@ class PhaseFindings:
     uneven: dict[int, Uneven] = field(default_factory=dict)  # by statement that expects bytes
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     ended_early: set[tuple[int, int]] = field(default_factory=set)  # what uses an mbarrier, and what ends it
+    overlaid: dict[int, int] = field(default_factory=dict)  # by init of a valid mbarrier: the init before
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
     executed: set[int] = field(default_factory=set)  # blocks that some thread comes to
@@ -311,6 +313,7 @@ class PhaseFindings:
         self.races += [replace(one, doubtful=one.doubtful or guessed) for one in races]
         self.unpublished |= found.acts.unpublished
         self.ended_early |= found.acts.ended_early
+        self.overlaid |= found.acts.overlaid
         if found.is_alike:
             self.unpublished |= found.acts.unknown_there
         self.wrong_counts |= found.acts.wrong_counts
@@ -371,7 +374,7 @@ class PhaseFindings:
         about the stages that copies fill.
         """
         counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike, self.uneven)
-        barriers = (self.stuck, self.unpublished, self.ended_early, *counts)
+        barriers = (self.stuck, self.unpublished, self.ended_early, self.overlaid, *counts)
         return self.followed and not any((self.races, self.short, *barriers))
 
     @property
@@ -532,6 +535,8 @@ class PhaseFindings:
         first_uses = {end: use for use, end in sorted(self.ended_early, reverse=True)}
         for end, use in first_uses.items():
             yield self._reports.ended_early(use, end)
+        again = (end for end in self.overlaid if end not in first_uses)
+        yield from (self._reports.overlaid(self.overlaid[end], end) for end in again)
 
     def settles(self, finding: Finding) -> bool:
         """Whether another finding is superfluous: one of these says the same for certain, or the accesses are

@@ -201,6 +201,12 @@ class PhaseReports:
         what = f"it is {done}{again}, and no barrier stands between its use by another warp and that"
         return self._of_barrier("barrier-uninitialised", True, what, steps)
 
+    def overlaid(self, before: int, again: int) -> Finding:
+        """An mbarrier that is initialised where one is valid."""
+        steps = [(before, "initialises the mbarrier"), (again, "initialises it again")]
+        what = "it is initialised again, and mbarrier.inval has not ended the one that is there"
+        return self._of_barrier("barrier-uninitialised", True, what, steps)
+
     def _of_barrier(self, name: str, doubtful: bool, what: str, steps: list[tuple[int, str]]) -> Finding:
         rule = rules()[name]
         return Finding(

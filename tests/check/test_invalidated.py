@@ -1,5 +1,5 @@
 """An mbarrier that was invalidated (9.7.13.15.11) is used again only behind another init, and none is initialised
-again while others use it (9.7.13.15.9).
+again while others use it, or where one is valid (9.7.13.15.9).
 """
 
 from __future__ import annotations
@@ -75,14 +75,81 @@ def test_an_mbarrier_is_invalidated_too_early(old: str, new: str, found: set[str
 
 
 @pytest.mark.parametrize(
-    "ends", ["mbarrier.inval.shared::cta.b64 [%r2]", "mbarrier.init.shared::cta.b64 [%r2],64"]
+    "ends",
+    [
+        "mbarrier.inval.shared::cta.b64 [%r2]",
+        "mbarrier.inval.shared::cta.b64 [%r2];\n@!%p1 mbarrier.init.shared::cta.b64 [%r2],64",
+    ],
+    ids=["invalidated", "initialised again"],
 )
 @pytest.mark.parametrize(("barrier", "early"), [("bar.sync 0;", False), ("", True)])
-def test_an_mbarrier_is_initialised_again_too_early(ends: str, barrier: str, early: bool) -> None:
+def test_an_mbarrier_ends_too_early(ends: str, barrier: str, early: bool) -> None:
     """The other warp may wait still: a barrier must stand between."""
     text = KERNEL.replace("THEN", "").replace("mbarrier.inval.shared::cta.b64 [%r2]", ends)
     text = text.replace("@!%p2 bra W;\nbar.sync 0;", f"@!%p2 bra W;\n{barrier}")
     found = [one for one in check_text(text, "k.ptx").findings if one.rule == "barrier-uninitialised"]
     assert len(found) == early
-    again = "initialised again" if ".init" in ends else "invalidated"
-    assert all(f"it is {again}, and no barrier stands between" in one.message for one in found)
+    assert all("it is invalidated, and no barrier stands between" in one.message for one in found)
+
+
+@pytest.mark.parametrize("then", ["", ARRIVE + WAIT], ids=["unused", "used again"])
+@pytest.mark.parametrize(("barrier", "early"), [("bar.sync 0;", False), ("", True)])
+def test_a_valid_mbarrier_is_initialised_again(barrier: str, early: bool, then: str) -> None:
+    again = "mbarrier.init.shared::cta.b64 [%r2],64"
+    text = KERNEL.replace("THEN", then).replace("mbarrier.inval.shared::cta.b64 [%r2]", again)
+    text = text.replace("@!%p2 bra W;\nbar.sync 0;", f"@!%p2 bra W;\n{barrier}")
+    (one,) = [one for one in check_text(text, "k.ptx").findings if one.rule == "barrier-uninitialised"]
+    why = (
+        "no barrier stands between its use" if early else "mbarrier.inval has not ended the one that is there"
+    )
+    assert one.tier == "likely" and f"it is initialised again, and {why}" in one.message
+
+
+TILES = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u32 tiles, .param .u32 where)
+.reqntid 64, 1, 1
+{
+.reg .pred %p<8>; .reg .b32 %r<16>; .shared .align 8 .b64 m[4];
+mov.u32 %r1,%tid.x; mov.u32 %r2,m; setp.ne.u32 %p1,%r1,0; ld.param.u32 %r3,[tiles]; ld.param.u32 %r4,[where];
+mov.u32 %r5,0;
+BEFORE
+L: setp.ge.u32 %p2,%r5,%r3; @%p2 bra E;
+INIT
+bar.sync 0;
+mbarrier.arrive.shared::cta.b64 _,[%r2];
+W: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r2],PHASE; @!%p3 bra W;
+bar.sync 0;
+END
+add.u32 %r5,%r5,1; bra L;
+E: ret;
+}
+"""
+MAKE = "@!%p1 mbarrier.init.shared::cta.b64 [%r2],64;"
+
+
+@pytest.mark.parametrize(
+    ("before", "init", "phase", "end", "wrong"),
+    [
+        ("", MAKE, "0", "@!%p1 mbarrier.inval.shared::cta.b64 [%r2]; bar.sync 0;", False),
+        ("", MAKE, "0", "", True),
+        ("and.b32 %r6,%r5,1;" + MAKE, "and.b32 %r6,%r5,1;", "%r6", "", False),
+        (MAKE + "bar.sync 0;" + MAKE, "and.b32 %r6,%r5,1;", "%r6", "", True),
+        # One that lies where a parameter says may lie elsewhere.
+        (
+            f"mad.lo.u32 %r7,%r4,8,%r2; {MAKE.replace('%r2', '%r7')} {MAKE.replace('%r2', '%r7+8')}"
+            f"mad.lo.u32 %r7,%r3,8,%r2; {MAKE.replace('%r2', '%r7')} {MAKE}",
+            "and.b32 %r6,%r5,1;",
+            "%r6",
+            "",
+            False,
+        ),
+    ],
+    ids=["of each tile", "of each tile, and it stays valid", "once", "twice", "at two parameters"],
+)
+def test_mbarriers_of_tiles(before: str, init: str, phase: str, end: str, wrong: bool) -> None:
+    text = TILES.replace("BEFORE", before).replace("INIT", init).replace("PHASE", phase).replace("END", end)
+    found = {one.rule for one in check_text(text, "k.ptx").findings if one.tier in ("error", "likely")}
+    assert found == ({"barrier-uninitialised"} if wrong else set())
