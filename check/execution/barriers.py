@@ -108,8 +108,8 @@ class _MbarrierPhase:
 class Mbarrier:
     """An mbarrier. `phase` is the number of the current phase, and `first` of the first: an even one behind
     those of an mbarrier that was at the same address before. `slow`: bytes arrive only where a thread waits
-    for them, or the next arrival needs them; otherwise those of a known number arrive at once. `is_placed`: an
-    assumed number decides where it is initialised, or whether.
+    for them, or the next arrival needs them; otherwise those of a known number arrive at once. `is_placed`:
+    an assumed number decides where it is initialised, or whether.
 
     `told` has what the end of each phase makes known.
     """

@@ -263,6 +263,7 @@ class CopyActs(GenericActs):
         self._hold(write.warp, access)
         self._hold_unfenced(write.warp, access, "unfenced")
         made = _Copy(access, write.warp, write, True)
+        self.within.fill(write.warp, access, write.lanes.bit_length() - 1)
         self._landings.setdefault((write.landing.barrier, write.landing.phase), []).append(made)
         self._put(made)
 

@@ -73,16 +73,25 @@ def lane_addresses(
 
 @lru_cache(maxsize=1 << 11)
 def _crossing(
-    first: LanePlaces, size: int, second: LanePlaces, other_size: int, own: bool, met: tuple[int, ...]
+    first: LanePlaces,
+    size: int,
+    second: LanePlaces,
+    other_size: int,
+    own: bool,
+    met: tuple[int, ...],
+    told: int,
 ) -> tuple[int, int, int, int] | None:
     """Two lanes whose accesses have a byte in common, the first one's before the second one's, and that have
     not met; and from where to where they have. `own`: but for bytes that the second one has accessed itself.
+    `told`: lanes of whose accesses others may know.
     """
     mine = dict(first) if own else {}
     for lane, low in second:
         for other, start in first:
             begin, end = max(low, start), min(low + other_size, start + size)
-            if begin >= end or lane == other or any(mask >> lane & mask >> other & 1 for mask in met):
+            if begin >= end or lane == other or told >> other & 1:
+                continue
+            if any(mask >> lane & mask >> other & 1 for mask in met):
                 continue
             if lane not in mine or not mine[lane] <= begin < end <= mine[lane] + size:
                 return other, lane, begin, end
@@ -92,14 +101,14 @@ def _crossing(
 @dataclass(slots=True, eq=False)
 class _LaneAccess:
     """An access by lanes of a warp, of `size` bytes at each of some `addresses`.
-    `met`: the lanes that have met since. `told`: others may know of it by a fence or an arrival.
+    `met`: the lanes that have met since. `told`: those of which others may know, by a fence or an arrival.
     """
 
     access: GenericAccess
     addresses: LaneAddresses
     size: int
     met: list[int] = field(default_factory=list)
-    told: bool = False
+    told: int = 0
 
     @property
     def places(self) -> LanePlaces | None:
@@ -149,9 +158,9 @@ class WarpLanes:
         """Threads meet, or tell others what they have done."""
         statement = step.statement
         if statement.does in _TELLS:
-            for warp in by_warp(threads):
+            for warp, some in by_warp(threads).items():
                 for before in self._warps[warp]:
-                    before.told = True
+                    before.told |= lanes_of(some)
         elif statement.does in _ORDERS:
             masks: Numbers = None
             if statement.operation.action.barrier == "warp":
@@ -202,7 +211,14 @@ class WarpLanes:
         """Threads of a warp have waited for what they copied."""
         self._put(self._warps[warp], _LaneAccess(access, addresses, size))
 
-    def awaited(self, warp: int, wait: int, copy: GenericAccess, threads: Sequence[int]) -> None:
+    def fill(self, warp: int, access: GenericAccess, lane: int) -> None:
+        """A lane of a warp starts a bulk copy into bytes that others may have loaded."""
+        lanes, (start, flags, lines) = self._warps[warp], access.bytes
+        now = _LaneAccess(access, LaneAddresses(False, start, (lane,), 0), flags.bit_length())
+        for before in lanes.loaded.values() if lanes.loaded_lines & lines else ():
+            self._hold(warp, before, now, False)
+
+    def awaited(self, warp: int, wait: int, copy: GenericAccess, threads: tuple[int, ...]) -> None:
         """Threads of a warp have waited at a statement for a bulk copy, each of them for all of it."""
         start, flags, _ = copy.bytes
         access = copy._replace(statement=wait)
@@ -229,18 +245,18 @@ class WarpLanes:
             if not before.met:
                 self.races[pair] = GenericRace(*pair, (warp, warp), region, doubtful, placed, WITHIN)
             return
-        if doubtful or placed or before.told or self._warps[warp].parted or not first.conflicts(second):
+        if doubtful or placed or self._warps[warp].parted or not first.conflicts(second):
             return
         race = GenericRace(*pair, (warp, warp), region, False, False, LANES)
         places, others = before.places, now.places
-        if places is None and others is not None and not before.met:
+        if places is None and others is not None and not (before.met or before.told):
             self.races[pair] = race  # no lane knows which bytes it has stored itself
         elif places is not None and others is not None:
             low = places[0][1]
             ends = (tuple((lane, at - low) for lane, at in one) for one in (places, others))
             own = first.does != "update" and second.does == "load"
             met = tuple(sorted(before.met))
-            found = _crossing(next(ends), before.size, next(ends), now.size, own, met)
+            found = _crossing(next(ends), before.size, next(ends), now.size, own, met, before.told)
             if found is not None:
                 other, lane, begin, end = found
                 region = ByteRegion("shared", begin + low, end + low)
