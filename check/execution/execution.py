@@ -299,7 +299,9 @@ class Execution:
                         registers.receive(step, [0] * len(step.written), guard, False)
                     if self.words is not None:
                         self.words.store(registers, step, threads)
-                    for address in (step.statement.barrier, step.statement.address):
+                    for address in (
+                        (step.statement.barrier, step.statement.address) if registers.remote else ()
+                    ):
                         self.ranks.update(registers.ranks(address, step.statement.scope, threads))
                 if makes and self.words is not None and step.rereads and threads is not None:
                     values, assumed = self.words.load(registers, step, threads)
