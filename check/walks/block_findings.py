@@ -118,14 +118,21 @@ def _can_race(plan: WalkPlan) -> bool:
 
 def _walks(plan: WalkPlan, threads: tuple[int, ...]) -> Iterator[Sequence[BlockAct]]:
     """The acts of a walk with large numbers; if it leaves a loop early, of one more with small ones."""
-    acts: list[BlockAct] = []
+    acts: Sequence[BlockAct] = ()
     for size in _SIZES:
-        acts = BlockWalk(plan, threads, size).run()
+        acts = _walked(plan, threads, size)
         if any(act.kind in _ORDERED for act in acts):
             break
     yield acts
     if any(act.kind == "cut" for act in acts):
         yield _to_the_end(plan, threads, {act.statement for act in acts if act.kind != "cut"})
+
+
+def _walked(plan: WalkPlan, threads: tuple[int, ...], size: int) -> Sequence[BlockAct]:
+    """The acts of a walk; none if it is not possible."""
+    walk = BlockWalk(plan, threads, size)
+    acts = walk.run()
+    return acts if walk.is_possible else ()
 
 
 def _to_the_end(plan: WalkPlan, threads: tuple[int, ...], reached: set[int]) -> Sequence[BlockAct]:
@@ -135,7 +142,7 @@ def _to_the_end(plan: WalkPlan, threads: tuple[int, ...], reached: set[int]) -> 
     most: Sequence[BlockAct] = ()
     least_missing = len(reached) + 1
     for size in _FEW:
-        acts = BlockWalk(plan, threads, size).run()
+        acts = _walked(plan, threads, size)
         missing = len(reached.difference(act.statement for act in acts))
         if missing < least_missing:
             most, least_missing = acts, missing

@@ -83,6 +83,7 @@ class BlockWalk:
         self.registers = Registers(plan.steps, threads, size)
         self.acts: list[BlockAct] = []
         self.certain = True
+        self.is_possible = True
         self.steps = 0
         self.rounds: dict[int, int] = {}
         self.taken: Counter[int] = Counter()
@@ -243,7 +244,7 @@ class BlockWalk:
             if acts and (act := self._act(step, lanes, lanes, True)) is not None:
                 self.acts.append(act)
             if makes:
-                self.registers.execute(step, 1, on)
+                self._make(step, lanes, 1, on)
             return
         executing, known, guard = lanes, True, self.registers.guard(step.guard, step.negated)
         if isinstance(guard, LaneNumbers):
@@ -264,7 +265,17 @@ class BlockWalk:
         if makes:
             if acts and not known:
                 guard = self.registers.guard(step.guard, step.negated)  # it was chosen
-            self.registers.execute(step, guard, on)
+            self._make(step, executing, guard, on)
+
+    def _make(self, step: WalkStep, executing: tuple[int, ...], guard: Numbers, on: Numbers) -> None:
+        """Write a statement's result."""
+        if step.divides:
+            divisor = self._held(step.sources[-1])
+            self.is_possible &= all(number_at(divisor, lane) != 0 for lane in executing)
+        self.registers.execute(step, guard, on)
+
+    def _held(self, source: int | str) -> Numbers:
+        return source if isinstance(source, int) else self.registers.numbers.get(source)
 
     def _on(self, lanes: tuple[int, ...]) -> Numbers:
         """A flag: which threads come to a statement."""

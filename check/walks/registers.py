@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..ptx.operands import Address
+from ..values.arithmetic import MASK
 from ..values.block_threads import WARP
 from ..values.lane_numbers import LaneNumbers, Numbers, by_number, lane_math, number_at
 from ..values.real_arithmetic import is_real, real_number
@@ -322,7 +323,17 @@ class Registers:
         return found
 
     def _evaluated(self, step: WalkStep, values: list[Numbers]) -> Numbers:
-        """The result of a rule for some sources."""
+        """The result of a rule for some sources; of a comparison, also where the others decide it."""
+        found = self._ruled(step, values)
+        if step.sure is None or isinstance(found, int):
+            return found
+        place, number, sure = step.sure
+        values[place] = number & MASK
+        nearest = self._ruled(step, values)
+        return self.math.chosen(nearest if sure else self.math.negated(nearest), sure, found)
+
+    def _ruled(self, step: WalkStep, values: list[Numbers]) -> Numbers:
+        """The result of a rule where all that it needs is known."""
         if step.strict and any(value is None for value in values):
             return None
         for place in step.negates:

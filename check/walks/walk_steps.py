@@ -27,6 +27,7 @@ from ..values.real_arithmetic import real_literal, real_rule
 from ..values.word_algebra import NUMBER, NoResultError
 from .loops import Loops
 from .parameters import ParameterNumbers
+from .sure_comparisons import SureComparison, sure_comparison
 
 __all__ = ["FIRST", "PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
 
@@ -47,6 +48,7 @@ _FOUND = {"shuffle": "lane", "map-address": "same", "vote": "agreed"}  # the sam
 _AGREED = frozenset(f"vote.{how}.pred" for how in ("all", "any", "sync.all", "sync.any")) | frozenset(
     f"redux.sync.{how}" for how in ("and.b32", "or.b32", "min.u32", "min.s32", "max.u32", "max.s32")
 )
+_DIVIDES = frozenset(("div", "rem"))
 _CHOOSES = {"selp": 2, "mov": 1}  # what holds one of so many sources
 _COMPUTES = frozenset(("nothing", "move"))  # what a statement does that only writes registers
 _MOVED = 8  # moves of one address that are followed
@@ -71,7 +73,8 @@ class WalkStep:
     register that gets what is computed, if no other is written.
     `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
     sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
-    memory. `counts`: it is what an atomic addition to a whole number in global memory found there. `held`
+    memory. `counts`: it is what an atomic addition to a whole number in global memory found there. `divides`:
+    it has no result where its last source is 0. `sure` is what a comparison says whatever a source is. `held`
     takes the sources out of what registers hold.
     """
 
@@ -93,6 +96,8 @@ class WalkStep:
     maps: bool
     rereads: bool
     counts: bool
+    divides: bool
+    sure: SureComparison | None
     held: Callable[[Mapping[int | str, Numbers]], Any]
 
     def computed(self, values: Sequence[int | None]) -> int | None:
@@ -272,6 +277,8 @@ class WalkSteps:
             statement.does == "map-address" and self.blocks == 1,
             statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
             _counts(statement, words),
+            result == "computed" and words[0] in _DIVIDES,
+            sure_comparison(self.code, words, sources) if result == "computed" else None,
             itemgetter(*sources) if sources else _nothing,
         )
 
