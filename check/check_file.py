@@ -21,7 +21,7 @@ from .not_judged import (
     accesses_not_judged,
     met_in_memory,
     not_judged,
-    of_one_warp,
+    right_block,
     unknown_barrier,
 )
 from .operands.constants import constant_findings
@@ -141,8 +141,8 @@ def check_text(
             unjudged += met_in_memory(module, function, operations, order.met_at)
         if order.unjudged is not None:
             unjudged.append(accesses_not_judged(module, function, order.unjudged))
-        if order.one_warp is not None:
-            unjudged.append(of_one_warp(module, function, order.one_warp))
+        if order.right_block is not None:
+            unjudged.append(right_block(module, function, order.right_block))
     judged = (settled(finding, readings or {}) for finding in findings)
     findings = _once(sorted((found for found in judged if found), key=lambda finding: finding.order))
     names: dict[str, RegisterNames] = {}

@@ -16,12 +16,13 @@ from .undeclared import undeclared_names
 __all__ = [
     "BarrierKind",
     "NotJudged",
+    "RightBlock",
     "UnjudgedAccesses",
     "UnknownBarrier",
     "accesses_not_judged",
     "met_in_memory",
     "not_judged",
-    "of_one_warp",
+    "right_block",
     "unknown_barrier",
 ]
 
@@ -88,6 +89,10 @@ _ALONE = (
     "neither .reqntid nor .maxntid says how many threads a block has, and only a block of at most one warp "
     "does right here: whether blocks have more was not judged"
 )
+_SMALLER = (
+    ".maxntid allows more than {} threads, and only a block of so many does right here: whether blocks have "
+    "more was not judged"
+)
 _ACCESSES = frozenset(("load", "store", "update"))
 _ORDERED = _COPIES | {"multiply", "init", "await"}  # with one of these, all accesses are looked at
 _UNDECLARED = "the file does not declare it, which no ptxas takes: its type was not judged"
@@ -138,6 +143,16 @@ class UnjudgedAccesses:
     why: str
     statements: int
     parts: bool
+
+
+@dataclass(frozen=True)
+class RightBlock:
+    """A number of threads with which a block does right, where it may have more; and where in the text a
+    statement stands that blocks with more do wrongly.
+    """
+
+    offset: int
+    threads: int
 
 
 def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
@@ -198,9 +213,10 @@ def accesses_not_judged(module: PtxModule, function: Function, accesses: Unjudge
     return NotJudged(name, module.place(accesses.offset), accesses.statements, why)
 
 
-def of_one_warp(module: PtxModule, function: Function, offset: int) -> NotJudged:
-    """What only blocks of one warp do rightly, in a function that does not say how many threads they have."""
-    return NotJudged(f"blocks of {function.name}", module.place(offset), 1, _ALONE)
+def right_block(module: PtxModule, function: Function, block: RightBlock) -> NotJudged:
+    """What only blocks of so many threads do rightly, where blocks may have more."""
+    why = _ALONE if function.threads is None else _SMALLER.format(block.threads)
+    return NotJudged(f"blocks of {function.name}", module.place(block.offset), 1, why)
 
 
 def _is_ordinary(operation: Operation) -> bool:

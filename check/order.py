@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..spec.errors import Place
 from ..spec.lazy_dataclass import dataclass
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
-from .not_judged import UnjudgedAccesses, UnknownBarrier
+from .not_judged import RightBlock, UnjudgedAccesses, UnknownBarrier
 from .ptx.decode import DecodedFunction, DecodedStatement
 from .ptx.flow import Flow
 from .ptx.operation import Operation, copies_both_ways
 from .ptx.source import PtxModule
+from .values.block_threads import WARP
 from .values.register_intervals import RegisterIntervals
 
 if TYPE_CHECKING:
@@ -43,14 +44,14 @@ class OrderOutcome:
     """What is known of a function beside findings, by where statements stand in the text: those that whole
     warpgroups execute; one from which on barriers were not judged; one by which threads may meet in memory,
     if that is why their loads and stores were not judged; accesses of shared memory that were not judged for
-    another reason; and one that only blocks of one warp do rightly, which nothing says they are.
+    another reason; and one that only smaller blocks do rightly than there may be.
     """
 
     in_step: frozenset[int] = frozenset()
     unknown_barrier: UnknownBarrier | None = None
     met_at: int | None = None
     unjudged: UnjudgedAccesses | None = None
-    one_warp: int | None = None
+    right_block: RightBlock | None = None
 
 
 def check_order(
@@ -151,7 +152,9 @@ def _phased_order(walked: KernelWalks) -> _Ordered:
     findings = surest((*phases, *guessed.findings, *accesses.findings, *_tensor_order(walked)))
     unknown, alone = phases.unknown_barrier or guessed.unknown_barrier, guessed.of_several_warps
     outcome = _outcome(unknown, accesses)
-    return _Ordered(findings, outcome if alone is None else replace(outcome, one_warp=alone))
+    if alone is not None:
+        outcome = replace(outcome, right_block=RightBlock(alone, WARP))
+    return _Ordered(findings, outcome)
 
 
 def _has_phases(code: DecodedFunction) -> bool:
@@ -202,10 +205,9 @@ def _outcome_of(code: DecodedFunction, found: GenericFindings) -> OrderOutcome:
     statements, unjudged = code.function.statements, None
     if found.met_at is None and (one := found.unjudged) is not None:
         unjudged = UnjudgedAccesses(statements[one.at].offset, one.why, len(one.statements), one.parts)
-    met_at, alone = (
-        None if at is None else statements[at].offset for at in (found.met_at, found.of_several_warps)
-    )
-    return OrderOutcome(met_at=met_at, unjudged=unjudged, one_warp=alone)
+    met_at = None if found.met_at is None else statements[found.met_at].offset
+    right = None if found.right is None else RightBlock(statements[found.right[0]].offset, found.right[1])
+    return OrderOutcome(met_at=met_at, unjudged=unjudged, right_block=right)
 
 
 def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:

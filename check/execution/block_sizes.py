@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Set
 
 from ..ptx.operands import number_of
-from ..values.block_threads import WARP, WARPGROUP
+from ..values.block_threads import WARP, WARPGROUP, size_of
 from ..values.divergence import acts_together
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution
 
-__all__ = ["few_threads", "named_sizes", "right_size", "usual_shapes", "usual_sizes"]
+__all__ = ["few_threads", "named_sizes", "right_size", "rounded_sizes", "usual_shapes", "usual_sizes"]
 
 # The usual ones first: whole warpgroups, then those with a warp beside them, then few threads.
 _BLOCKS = (128, 256, 384, 512, 160, 288, 416, 64, 32)
@@ -86,6 +86,18 @@ def few_threads(plan: WalkPlan) -> list[int]:
     if not plan.differing and not any(one.does in _TOGETHER or acts_together(one) for one in plan.code.used):
         found.add(1)
     return sorted(found)
+
+
+def rounded_sizes(plan: WalkPlan) -> list[int]:
+    """Numbers of threads that `.maxntid` may round up: whole warpgroups that barriers name, and the one warp
+    beside them that works for them.
+    """
+    function = plan.function
+    if not function.is_line or function.threads is None:
+        return []
+    most = size_of(function.threads)
+    whole = (size + WARP for size in named_sizes(plan) if size % WARPGROUP == 0)
+    return [size for size in whole if most - WARPGROUP < size < most]
 
 
 def _counts(plan: WalkPlan, actions: Container[str] = ("init", "arrive", "meet")) -> Iterator[int]:

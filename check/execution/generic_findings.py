@@ -17,7 +17,7 @@ from ..walks.walk_plan import WalkPlan
 from .access_records import GenericRace
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Sent
-from .block_sizes import usual_shapes
+from .block_sizes import rounded_sizes, usual_shapes
 from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
 from .copy_accesses import CopyActs
@@ -80,7 +80,8 @@ class _Raced(NamedTuple):
     none waited for; the blocks of the function that were executed; and whether an execution stopped early.
     `within`: races of threads of one warp. `met_at`: where threads stopped that may meet in memory.
     `clashed`: two warps have written the same bytes, and nothing orders them. `misplaced`: by statement, an
-    access that does not begin where it must. `unjudged`: accesses that no execution judged.
+    access that does not begin where it must. `unjudged`: accesses that no execution judged. `stuck`: some
+    thread waits for ever.
     """
 
     races: dict[FaultName, GenericRace]
@@ -93,6 +94,7 @@ class _Raced(NamedTuple):
     clashed: bool
     misplaced: dict[int, Misplaced]
     unjudged: Unjudged | None
+    stuck: bool
 
 
 class GenericFindings:
@@ -101,8 +103,8 @@ class GenericFindings:
 
     `followed`: every thread was executed to its end, with the number of threads that the PTX names. `met_at`:
     a statement by which threads may meet in memory, so that what stands behind it was not judged. `unjudged`:
-    accesses that were not judged with the first shape of a block. `of_several_warps`: one that only a block
-    of one warp executes rightly, where blocks may have no more.
+    accesses that were not judged with the first shape of a block. `right`: a statement that only blocks of so
+    many threads execute rightly, where blocks may have no more.
     """
 
     def __init__(self, walked: KernelWalks) -> None:
@@ -114,7 +116,7 @@ class GenericFindings:
         self._executed: frozenset[int] = frozenset()
         self._misplaced: dict[int, Misplaced] = {}
         self.unjudged: Unjudged | None = None
-        self.of_several_warps: int | None = None
+        self.right: tuple[int, int] | None = None
         self.met_at = self.plan.meetings.decisive
         self._races = self._found() if self.met_at is None else {}
         self._of_one_warp = self._settled_by_groups()
@@ -196,8 +198,20 @@ class GenericFindings:
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
             statements = [at for _, _, at in races]
             races = _of_several_warps(self.plan, races)
-            self.of_several_warps = None if races else min(statements)
+            self.right = None if races else (min(statements), WARP)
+        for size in rounded_sizes(self.plan) if races else ():
+            races = self._of_fewer(races or {}, size)
         return {**self._between_blocks(), **(races or {})}
+
+    def _of_fewer(self, races: dict[FaultName, GenericRace], size: int) -> dict[FaultName, GenericRace]:
+        """Those that a block of fewer threads has, too, if these do all that more do, and none is stuck."""
+        found = _raced(self.plan, (size, 1, 1))
+        if found.halted or found.stuck or not self._executed <= found.executed:
+            return races
+        others = races.keys() - found.races.keys()
+        if others:
+            self.right = min(second for _, _, second in others), size
+        return {key: race for key, race in races.items() if key not in others}
 
     def _between_blocks(self) -> dict[FaultName, GenericRace]:
         """The races between blocks of a cluster that can be executed together, and those within one where
@@ -303,7 +317,10 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     halted = any(one.halted for one in executions)
     unjudged = unjudged_accesses(plan, executions)
     misplaced = {at: one for found in executions for at, one in _acts_of(found).misplaced.items()}
-    return _Raced(races, within, followed, sent, executed, halted, met_at, clashed, misplaced, unjudged)
+    stuck = any(one.stuck for one in executions)
+    return _Raced(
+        races, within, followed, sent, executed, halted, met_at, clashed, misplaced, unjudged, stuck
+    )
 
 
 def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
