@@ -23,6 +23,8 @@ _BEHIND_STRING = re.compile(r"[ \t\r]*(?:[,;\n]|//|/\*|\Z)")
 _NOT_LINE_END = re.compile(r"[^\n]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
+_BINARY = "this is not PTX: it holds a NUL byte, as binary files do"
+_CLOSED = "a NUL byte ends the text, as NVRTC closes PTX, and ptxas reads none: save the file without it"
 Refuse = Callable[[int, str], Question]
 
 
@@ -36,7 +38,8 @@ def without_comments(text: str, refuse: Refuse) -> str:
         raise refuse(0, "this is not PTX: it looks like UTF-16, and PTX is ASCII text")
     nul = text.find("\0")
     if nul >= 0:
-        raise refuse(nul, "this is not PTX: it holds a NUL byte, as binary files do")
+        is_closed = ".version" in text and nul == len(text.rstrip("\0"))
+        raise refuse(nul, _CLOSED if is_closed else _BINARY)
     if "/" in text or '"' in text:
         parts = _PARTS_AND_SOURCES if ".source_begin" in text else _PARTS
         text = parts.sub(lambda found: _blank(found, refuse), text)
