@@ -59,6 +59,8 @@ Does = Literal[
     "tensor-store",
     "tensor-store-wait",
     "tensor-multiply",
+    "tensor-copy",
+    "tensor-shift",
     "tensor-fence",
     "allocate",
     "deallocate",

@@ -1,9 +1,10 @@
 """Accesses of tensor memory by the warps of a block, and the pairs of them that nothing orders (9.7.16.6).
 
-A load or store is complete for its own warp behind the warp's wait, and for others that know of that wait. A
-product is complete for warps that know of a phase of an mbarrier at which a commit behind it arrives: of each
-warp, a clock also counts the products that are known to be complete. Products of one warp are taken to
-execute in their order.
+A load or store is complete for its own warp behind the warp's wait, and for others that know of that wait.
+A product, a copy or a shift is complete for warps that know of a phase of an mbarrier at which a commit
+behind it arrives: of each warp, a clock also counts those that are known to be complete. Those that a warp
+knows to be issued execute in their order (9.7.16.6.2 lists the pairs), but for one pair: a product that reads
+what another one leaves.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Literal, NamedTuple
 
 from ...spec.described_operands import INSTRUCTION
 from ..memory.tensor_places import (
+    COMMITTED,
     TENSOR_ACTIONS,
     TensorPlace,
     allocated_place,
+    filled_place,
     moved_place,
     names_other_slice,
     product_place,
@@ -34,7 +37,15 @@ from .warps import GroupWait
 __all__ = ["Outside", "RaceKey", "TensorActs", "TensorFault", "TensorRace"]
 
 TensorFault = Literal[
-    "early", "unfenced", "overwritten", "load-pending", "store-pending", "unordered", "freed"
+    "early",
+    "unfenced",
+    "overwritten",
+    "load-pending",
+    "store-pending",
+    "unordered",
+    "freed",
+    "unpipelined",
+    "parallel",
 ]
 
 # What a race is, its two statements, and the one that made the first known.
@@ -44,11 +55,13 @@ RaceKey = tuple[TensorFault, int, int, int]
 class TensorRace(NamedTuple):
     """Two accesses of the same places of tensor memory, by two warps or by one; `first` is executed first.
 
-    what: `early` (of what a product may yet access), `unfenced` (the product is complete, but no fence of the
-    accessing warp stands behind its wait), `overwritten` (of what others may yet load), `load-pending` (of
-    what is loaded, and no wait for the load stands before what orders the two), `store-pending` (the same of
-    a store), `unordered` (nothing orders a store before what accesses its places), `freed` (nothing orders an
-    access before the deallocation of its places).
+    what: `early` (of what a product, copy or shift may yet access), `unfenced` (that is complete, but no
+    fence of the accessing warp stands behind its wait), `overwritten` (of what others may yet load),
+    `load-pending` (of what is loaded, and no wait for the load stands before what orders the two),
+    `store-pending` (the same of a store), `unordered` (nothing orders a store before what accesses its
+    places), `freed` (nothing orders an access before the deallocation of its places), `unpipelined` (a
+    product reads the result of another one, which is not known to be complete), `parallel` (nothing orders
+    two of products, copies and shifts).
     `released`: the last statement behind a pending load or store that makes known to the other warp what its
     warp did; −1: there is none.
     """
@@ -64,7 +77,8 @@ class TensorRace(NamedTuple):
 
 class _Access:
     """An access by a warp. It begins at one of the warp's acts, `act`, and is known to be complete at
-    another, `end`. `number`: a product's place among those of its warp. `only_reads`: it writes nothing
+    another, `end`. `number`: the place of a product, copy or
+    shift among those of its warp. `only_reads`: it writes nothing
     there. `behind`: something was written there before.
     """
 
@@ -128,7 +142,7 @@ class TensorActs(WarpActs):
         self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
         # By warp: loads and stores that were not waited for.
         self._pending: list[list[_Access]] = [[] for _ in self.warps]
-        self._products = [0] * self.count  # by warp: how many it has issued
+        self._issued = [0] * self.count  # by warp: its products, copies and shifts
         self._fenced: list[Sequence[int]] = [[0] * self.width for _ in self.warps]
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
@@ -149,6 +163,8 @@ class TensorActs(WarpActs):
                 self._move(group, step, warp, threads)
             case "tensor-multiply":
                 self._product(group, step, warp, threads[0])
+            case "tensor-copy" | "tensor-shift":
+                self._fill(group, step, warp, threads[0])
             case "deallocate":
                 self._free(group, step, warp, threads[0])
             case "fetch-wait":
@@ -169,13 +185,13 @@ class TensorActs(WarpActs):
             access.released.append((act, step.position))
         clock = super()._published(number, step)
         if clock is not None and step.statement.operation.tells_later:
-            clock.seen[self.count + number] = self._products[number]
+            clock.seen[self.count + number] = self._issued[number]
         return clock
 
     def _arrival(self, number: int, step: WalkStep) -> tuple[tuple[int, int], bool]:
         """A commit arrives once the products before it are complete: who knows of these, knows of it."""
         if step.statement.operation.tells_later:
-            return (self.count + number, self._products[number]), False
+            return (self.count + number, self._issued[number]), False
         return super()._arrival(number, step)
 
     def _wait(self, warp: int, does: str) -> None:
@@ -207,7 +223,7 @@ class TensorActs(WarpActs):
     def _product(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
         """A product by one thread of a warp: its result, and what it reads of tensor memory."""
         statement = step.statement
-        self._products[warp] += 1
+        self._issued[warp] += 1
         word = statement.part(INSTRUCTION)
         number = None if word is None else group.registers.value(word.text, statement.scope)
         doubtful = self._doubtful(group, step)
@@ -217,9 +233,19 @@ class TensorActs(WarpActs):
                 continue
             place = product_place(statement, operand, at, number_at(number, thread))
             act = self.warps[warp].clock.seen[warp]
-            self._judge(
-                _Access(step, warp, act, place, doubtful, not operand.is_written, self._products[warp])
-            )
+            self._judge(_Access(step, warp, act, place, doubtful, not operand.is_written, self._issued[warp]))
+
+    def _fill(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
+        """A copy into tensor memory, or a shift there, by one thread of a warp."""
+        statement = step.statement
+        self._issued[warp] += 1
+        doubtful = self._doubtful(group, step)
+        for operand in tensor_operands(statement):
+            at = group.registers.at(operand.address, statement.scope, thread)
+            place = None if at is None else filled_place(statement, operand, at)
+            if place is not None:
+                act = self.warps[warp].clock.seen[warp]
+                self._judge(_Access(step, warp, act, place, doubtful, False, self._issued[warp]))
 
     def _free(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
         """A warp deallocates: whatever others do there must have been done."""
@@ -262,16 +288,20 @@ class TensorActs(WarpActs):
     def _fault(self, before: _Access, now: _Access) -> TensorFault | None:
         """What is wrong with two accesses of one place."""
         both_read = before.only_reads and now.only_reads
-        if both_read or before.does in (now.does, "deallocate"):
+        if both_read or before.does == "deallocate":
+            return None
+        if before.does in COMMITTED and now.does in COMMITTED:
+            return self._unpipelined(before, now)
+        if before.does == now.does:
             return None
         seen, engine = self.warps[now.warp].clock.seen, self.count + before.warp
         if now.does == "deallocate":
             if before.warp == now.warp:
                 return None
-            multiplies = before.does == "tensor-multiply"
-            known = seen[engine] >= before.number if multiplies else seen[before.warp] >= before.act
+            committed = before.does in COMMITTED
+            known = seen[engine] >= before.number if committed else seen[before.warp] >= before.act
             return None if known else "freed"
-        if before.does == "tensor-multiply":
+        if before.does in COMMITTED:
             if seen[engine] < before.number:
                 return "early"
             return None if self._fenced[now.warp][engine] >= before.number else "unfenced"
@@ -281,3 +311,17 @@ class TensorActs(WarpActs):
         if own or seen[before.warp] >= before.act:
             return "load-pending" if loads else "store-pending"
         return "overwritten" if loads else "unordered"
+
+    def _unpipelined(self, before: _Access, now: _Access) -> TensorFault | None:
+        """What is wrong with two products, copies or shifts at one place. Once issued in an order they keep
+        it: this edition or a later one lists all pairs that compilers emit, but for a result that another
+        product reads as an operand.
+        """
+        seen = self.warps[now.warp].clock.seen
+        if seen[self.count + before.warp] >= before.number:
+            return None
+        if before.warp != now.warp and seen[before.warp] < before.act:
+            return "parallel"
+        results = before.does == now.does == "tensor-multiply" and not before.only_reads and now.only_reads
+        same = before.warp == now.warp and before.number == now.number
+        return "unpipelined" if results and not same else None

@@ -23,27 +23,35 @@ _RULES: dict[TensorFault, str] = {
     "store-pending": "tensor-store-pending",
     "unordered": "tensor-store-pending",
     "freed": "tensor-freed",
+    "unpipelined": "tensor-product-pending",
+    "parallel": "tensor-product-pending",
 }
 _OPEN: Mapping[TensorFault, Undefined] = {
     "unfenced": ((("product-fence", "needed"),),),
     "freed": ((("freed-access", "undefined"),),),
 }
 _READ: Undefined = ((("load-read", "unordered"),),)
+_LATER = frozenset(("early", "overwritten", "unpipelined"))  # what comes second comes too early
+_LIKELY = frozenset(("load-pending", "store-pending", "unpipelined"))
 _DOES = {
     "fetch": "loads",
     "tensor-store": "stores to",
     "tensor-multiply": "begins a product that accesses",
+    "tensor-copy": "begins a copy into",
+    "tensor-shift": "begins to shift",
     "deallocate": "deallocates",
 }
 _UNORDERED = "no barrier, and no phase of an mbarrier, orders the two"
 _WHY: dict[TensorFault, str] = {
-    "early": "no phase that this warp has waited for shows that the product is complete",
-    "unfenced": "no fence for tensor memory stands behind the wait for the product",
+    "early": "no phase that this warp has waited for shows that the first is complete",
+    "unfenced": "no fence for tensor memory stands behind the wait for the first",
     "overwritten": _UNORDERED,
     "load-pending": "no wait for the load stands before what orders the two",
     "store-pending": "no wait for the store stands before what orders the two",
     "unordered": _UNORDERED,
     "freed": _UNORDERED,
+    "unpipelined": "no phase that this warp has waited for shows that the first is complete",
+    "parallel": _UNORDERED,
 }
 
 
@@ -75,7 +83,7 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
         if race.what == "unfenced":
             key = name, -1
         else:
-            culprit = race.second if race.what in ("early", "overwritten") else race.first
+            culprit = race.second if race.what in _LATER else race.first
             key = name, walked.flow.block_of(culprit)
         told.setdefault(key, []).append(race)
     loads = LoadsInFlight(walked.code, walked.flow)
@@ -142,7 +150,7 @@ def _finding(walked: KernelWalks, races: Sequence[TensorRace], loads: LoadsInFli
         f"warp {warp} {_DOES[code[index].does]} {columns}"
         for warp, index in zip(race.warps, (race.first, race.second), strict=True)
     ]
-    likely = race.doubtful or race.what in ("load-pending", "store-pending") or not code.function.exact
+    likely = race.doubtful or race.what in _LIKELY or not code.function.exact
     return Finding(
         rule.name,
         LIKELY if likely else ERROR,

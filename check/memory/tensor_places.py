@@ -18,10 +18,12 @@ from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, address_of
 
 __all__ = [
+    "COMMITTED",
     "TENSOR_ACTIONS",
     "TensorOperand",
     "TensorPlace",
     "allocated_place",
+    "filled_place",
     "moved_place",
     "names_other_slice",
     "product_place",
@@ -29,17 +31,11 @@ __all__ = [
     "tensor_texts",
 ]
 
+# What is complete once a commit behind it has arrived.
+COMMITTED = frozenset(("tensor-multiply", "tensor-copy", "tensor-shift"))
 # What is done to allocated tensor memory, or orders it, beside arrivals.
-TENSOR_ACTIONS = frozenset(
-    (
-        "fetch",
-        "fetch-wait",
-        "tensor-store",
-        "tensor-store-wait",
-        "tensor-multiply",
-        "tensor-fence",
-        "deallocate",
-    )
+TENSOR_ACTIONS = COMMITTED | frozenset(
+    ("fetch", "fetch-wait", "tensor-store", "tensor-store-wait", "tensor-fence", "deallocate")
 )
 _LANES = 128
 _COLUMNS = (1 << 16) - 1  # the bits of an address that are its column
@@ -60,10 +56,11 @@ class TensorPlace(NamedTuple):
 
 
 class TensorOperand(NamedTuple):
-    """An operand of a product that is an address in tensor memory, by its part of the product. `is_written`:
+    """An operand that is an address in tensor memory, by its name, and its part of the product. `is_written`:
     the result lies there.
     """
 
+    name: str
     address: Address
     part: str
     is_written: bool
@@ -77,7 +74,7 @@ def tensor_operands(statement: DecodedStatement) -> tuple[TensorOperand, ...]:
         address = address_of(named.text) if named.operand.space == TENSOR_MEMORY else None
         if address is not None:
             written = named.operand.role != "source"
-            found.append(TensorOperand(address, str(named.operand.part), written))
+            found.append(TensorOperand(named.name, address, str(named.operand.part), written))
     return tuple(found)
 
 
@@ -116,6 +113,18 @@ def product_place(
         return _place(at, known.columns, (1 << _LANES) - 1)
     lanes = _some_lanes(at) if operand.is_written else ((1 << _HALF) - 1) << _lane(at)
     return _place(at, 1 if known is None else known.columns, lanes)
+
+
+@lru_cache(maxsize=1 << 12)
+def filled_place(statement: DecodedStatement, operand: TensorOperand, at: int) -> TensorPlace | None:
+    """What a copy writes at the address of its operand, or a shift; None where no layout says."""
+    variant = statement.operation.nearest
+    layout = None if variant is None else load().layouts.get(variant.layouts.get(operand.name, ""))
+    if variant is None or layout is None or layout.inputs[:2] != ("lane", "column"):
+        return None
+    points = layout.points(stated_parameters(layout, variant))
+    lanes = sum([1 << lane for lane in {point[0] for point in points}])
+    return _place(at, 1 + max(point[1] for point in points), lanes << _lane(at))
 
 
 def names_other_slice(at: int, warp: int) -> bool:

@@ -102,6 +102,8 @@ tcgen05.wait::ld: fetch-wait
 tcgen05.st: tensor-store
 tcgen05.wait::st: tensor-store-wait
 tcgen05.mma: tensor-multiply
+tcgen05.cp: tensor-copy
+tcgen05.shift: tensor-shift
 tcgen05.fence::after_thread_sync: tensor-fence
 tcgen05.commit: arrive barrier=object pairs=cta_group::2
 tcgen05.alloc: allocate space=shared bytes=4 count=1
