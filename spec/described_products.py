@@ -75,6 +75,13 @@ class DescribedProduct:
             raise Question(f"no layout of {part} in tensor memory is known with {self._said(part, worlds)}")
         return PlacedPart(found[0], self._parameters(part, found[0], given, told, worlds))
 
+    def said(self, name: str) -> int:
+        """What the word says of itself by a name; raises Question where there is no word, or no such name."""
+        worlds = self._worlds({name}, {}) if self.word is not None and name in self.descriptor.says else ()
+        if not worlds:
+            raise Question(f"the instruction descriptor of {self.variant.mnemonic} does not say {name}")
+        return worlds[0][name]
+
     def possible(self, part: str) -> dict[str, dict[str, tuple[int, ...]]]:
         """Every layout that may apply to a part: by its id, the values of what decides."""
         asked = self._asked(part)

@@ -5,8 +5,8 @@ Read, in this order:
   `thread_groups.py` (threads on one path), `warps.py` (what a warp has in flight);
 - `barrier_acts.py` (what a statement does to barriers), `warp_acts.py` (and to shared memory),
   `byte_index.py` and `shared_accesses.py` (which pairs of accesses nothing orders), `thread_bytes.py` (the
-  bytes that threads access), `shared_words.py`, `unknown_bytes.py` and `allocated_words.py` (numbers that
-  threads hand on in shared memory);
+  bytes that threads access), `shared_words.py`, `unknown_bytes.py`, `allocated_columns.py` and
+  `allocated_words.py` (numbers that threads hand on in shared memory);
 - `execution.py` (the threads, one step after another), `assumed_paths.py` and `deciding_numbers.py` (where
   threads went by assumed numbers, and by which), `tile_loops.py` (numbers for a second tile),
   `chosen_work.py` (numbers for other work), `ring_lengths.py` (for rings that a host makes as long as it
@@ -19,7 +19,8 @@ Read, in this order:
   of several warps, and copies), `warp_lanes.py` (those of one warp), `write_clashes.py` (what two warps
   write), `group_products.py` (waits for products), `skipped_loops.py` (too little work),
   `misplaced_accesses.py` (where an access must begin), `unjudged_accesses.py` (what no execution judged);
-- `tensor_acts.py` and `tensor_findings.py` (accesses of tensor memory);
+- `tensor_acts.py`, `operand_accesses.py` and `tensor_findings.py` (accesses of tensor memory, and what
+  products read of shared memory);
 - `peer_accesses.py` and `cluster_ends.py` (accesses of other blocks of the cluster).
 
 Registers are those of the walks (`walks/registers.py`).

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..values.lane_numbers import Numbers, by_number, number_at
+from ..values.lane_numbers import Numbers, by_number
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
-from .barriers import total
+from .allocated_columns import AllocatedColumns
 from .clocks import Clock
 from .shared_words import SharedWords
 
@@ -17,14 +17,14 @@ _STORES = frozenset(("store", "update"))
 
 
 class AllocatedWords(SharedWords):
-    """What threads stored in shared memory, and the addresses of what they allocated: each allocation gets
-    the columns behind those before it. `whole`: other numbers are remembered, too.
+    """What threads stored in shared memory, and the addresses of what they allocated. `whole`: other numbers
+    are remembered, too. `columns`: those that are allocated.
     """
 
-    def __init__(self, clocks: Sequence[Clock], whole: bool) -> None:
+    def __init__(self, clocks: Sequence[Clock], whole: bool, columns: AllocatedColumns) -> None:
         super().__init__(clocks)
         self._whole = whole
-        self._columns: int | None = 0  # that are allocated; None: it is not known how many
+        self._columns = columns
         self._allocated: dict[int, int | None] = {}  # by address in shared memory: the first column
 
     def store(
@@ -40,14 +40,10 @@ class AllocatedWords(SharedWords):
 
     def _allocate(self, registers: Registers, step: WalkStep, thread: int, surely: bool) -> None:
         statement = step.statement
-        if statement.address is None:
-            return
+        first = self._columns.allocate(registers, step, thread, surely)
         at = registers.at(statement.address, statement.scope, thread)
-        count = None if statement.count_at is None else statement.operands[statement.count_at]
-        columns = None if count is None else number_at(registers.value(count, statement.scope), thread)
         if at is not None:
-            self._allocated[at] = self._columns if surely else None
-        self._columns = total((self._columns, columns))
+            self._allocated[at] = first
 
     def _overwrite(self, registers: Registers, step: WalkStep, threads: tuple[int, ...]) -> None:
         """Forget the addresses where threads store something else, as far as it is known where they do."""

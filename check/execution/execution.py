@@ -578,6 +578,6 @@ class Execution:
 def _words(plan: WalkPlan, acts: WarpActs) -> SharedWords | None:
     """What threads read back from shared memory, if any number that counts is."""
     clocks = [warp.clock for warp in acts.warps]
-    if plan.tensors:
-        return AllocatedWords(clocks, plan.reread)
+    if acts.columns is not None:
+        return AllocatedWords(clocks, plan.reread, acts.columns)
     return SharedWords(clocks) if plan.reread else None

@@ -22,6 +22,7 @@ __all__ = ["ONE_WARP", "RACE_RULES", "PhaseReports"]
 RACE_RULES = {  # by what a race is
     "unseen": "shared-unsynchronised",
     "overwritten": "shared-overwritten",
+    "pending": "shared-overwritten",
     "elsewhere": "shared-overwritten",
     "rewritten": "copy-incomplete",
     "early-read": "copy-incomplete",
@@ -31,6 +32,7 @@ ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
 _WHY = {
     "unseen": "no barrier, and no phase of an mbarrier, orders the two",
     "overwritten": "the writer waits for no phase that ends only after every warp has waited for the product",
+    "pending": "no phase that the writer has waited for shows that the product is complete",
     "elsewhere": "the copy also fills other blocks of the cluster, and does not wait for their release",
     "rewritten": "no wait shows that the first copy into the bytes is complete",
     "early-read": "no phase that these warps have waited for shows that the copy is complete",
@@ -39,6 +41,7 @@ _WHY = {
 _SAYS = {
     "unseen": ("accesses the bytes in one warp", "accesses them in another warp"),
     "overwritten": ("reads the bytes", "writes them again"),
+    "pending": ("reads the bytes until its commit arrives", "writes them again"),
     "elsewhere": ("reads the bytes, in every block", "writes them again, in several blocks"),
     "rewritten": ("begins to write the bytes", "writes them again"),
     "early-read": ("begins to write the bytes", "reads them"),

@@ -38,6 +38,14 @@ class TimedRead:
     ended: dict[int, int] = field(default_factory=dict)
     written: int = -1
 
+    def unended(self, clock: Clock) -> list[int]:
+        """The warps of which a warp with a clock does not know that they have waited for the product."""
+        return [warp for warp in self.began if clock.seen[warp] < self.ended.get(warp, NEVER)]
+
+    def blind(self, clock: Clock) -> list[int]:
+        """The same of these warps in other blocks of the cluster."""
+        return [warp for warp in self.began if clock.peers[warp] < self.ended.get(warp, NEVER)]
+
 
 @dataclass(eq=False, slots=True)
 class TimedWrite:
@@ -79,11 +87,11 @@ class PhaseRace:
 
     what: `early-read` (a product reads what a bulk copy or cp.async has not brought yet), `unseen` (a store,
     and an access by another warp that has not synchronised with it), `unfenced` (a product reads what was
-    stored, without a proxy fence), `overwritten` (a write where a product reads), `elsewhere` (the same, in
-    another block of the cluster), `rewritten` (a write where a bulk copy is not complete). `partly`: some
-    warps of the product have ended, or have waited, and others have not. `reads`: which of the two is the
-    product; with `none`, `read` are the bytes that the second one writes. `landing`: the mbarrier that the
-    first one, a bulk copy, completes, and the warp that it is of.
+    stored, without a proxy fence), `overwritten` (a write where a product reads), `pending` (the same of a
+    product that a commit ends), `elsewhere` (the same, in another block of the cluster), `rewritten` (a
+    write where a bulk copy is not complete). `partly`: some warps of the product have ended, or have waited,
+    and others have not. `reads`: which of the two is the product; with `none`, `read` are the bytes that the
+    second one writes. `landing`: the mbarrier that the first one, a bulk copy, completes, and its warp.
     """
 
     what: str
@@ -304,12 +312,10 @@ class SharedAccesses:
         """
         if read.written not in (-1, write.statement):
             return False
-        unended = [warp for warp in read.began if clock.seen[warp] < read.ended.get(warp, NEVER)]
-        if write.elsewhere and not unended:
-            blind = [warp for warp in read.began if clock.peers[warp] < read.ended.get(warp, NEVER)]
-            if len(blind) == len(read.began):
-                self._found("elsewhere", write, read.statement, read.region, read.doubtful, False, "first")
-                return False
+        unended = read.unended(clock)
+        if write.elsewhere and not unended and len(read.blind(clock)) == len(read.began):
+            self._found("elsewhere", write, read.statement, read.region, read.doubtful, False, "first")
+            return False
         partly = len(unended) < len(read.began)
         if unended:
             begun = any(clock.seen[warp] >= act for warp, act in read.began.items())

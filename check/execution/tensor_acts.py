@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from ...spec.described_operands import INSTRUCTION
+from ..memory.matrices import GRANULE, heads_at
 from ..memory.tensor_places import (
     COMMITTED,
     TENSOR_ACTIONS,
@@ -27,9 +28,10 @@ from ..memory.tensor_places import (
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
-from .barriers import total
+from .allocated_columns import AllocatedColumns
 from .clocks import Clock
-from .shared_accesses import NEVER, SharedAccesses, TimedRead, TimedWrite
+from .operand_accesses import CommittedRead, OperandAccesses
+from .shared_accesses import NEVER
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
@@ -115,30 +117,18 @@ class Outside(NamedTuple):
     doubtful: bool
 
 
-class _NoAccesses(SharedAccesses):
-    """What products and copies do to shared memory is not judged here."""
-
-    def read(self, read: TimedRead) -> None:
-        """A product reads a matrix."""
-
-    def write(self, write: TimedWrite) -> None:
-        """A write begins."""
-
-
 class TensorActs(WarpActs):
     """The warps and barriers of a block, and what they do to tensor memory."""
 
-    skips = frozenset(
-        ("load", "store", "allocate", "update", "copy", "fetch", "tensor-store", "tensor-multiply")
-    ) | frozenset(("copy-commit", "copy-wait", "multiply", "commit", "wait"))
+    skips = frozenset(("load", "allocate", "multiply", "commit", "wait"))
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads, parts=2)
-        self.accesses = _NoAccesses([warp.clock for warp in self.warps])
+        self.accesses = OperandAccesses([warp.clock for warp in self.warps], lambda: self.astray)
         self.races: dict[RaceKey, TensorRace] = {}
         self.outside: dict[int, Outside] = {}  # by statement
         self.misplaced: dict[int, int] = {}  # by statement: a warp that names lanes of others
-        self._columns: int | None = 0  # that were allocated; None: it is not known how many
+        self.columns = self._allocated = AllocatedColumns()
         self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
         # By warp: loads and stores that were not waited for.
         self._pending: list[list[_Access]] = [[] for _ in self.warps]
@@ -152,9 +142,6 @@ class TensorActs(WarpActs):
             for warp, some in by_warp(threads).items():
                 self._do(group, step, warp, some)
             return ()
-        if does == "allocate":
-            columns = number_at(self._operand(group, step.statement, step.statement.count_at, 0), threads[0])
-            self._columns = total((self._columns, columns))
         return () if does in self.skips else super().act(group, step, threads)
 
     def _do(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:
@@ -225,15 +212,31 @@ class TensorActs(WarpActs):
         statement = step.statement
         self._issued[warp] += 1
         word = statement.part(INSTRUCTION)
-        number = None if word is None else group.registers.value(word.text, statement.scope)
+        shape = None if word is None else group.registers.value(word.text, statement.scope)
         doubtful = self._doubtful(group, step)
+        self._read(group, step, warp, thread, number_at(shape, thread))
         for operand in tensor_operands(statement):
             at = group.registers.at(operand.address, statement.scope, thread)
             if at is None:
                 continue
-            place = product_place(statement, operand, at, number_at(number, thread))
+            place = product_place(statement, operand, at, number_at(shape, thread))
             act = self.warps[warp].clock.seen[warp]
             self._judge(_Access(step, warp, act, place, doubtful, not operand.is_written, self._issued[warp]))
+
+    def _read(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int, shape: int | None) -> None:
+        """What a product reads of shared memory, as far as that is sure."""
+        statement = step.statement
+        if shape is None:
+            return
+        values = [group.registers.value(named.text, statement.scope) for named in statement.described]
+        words = tuple([number_at(value, thread) for value in values])
+        began = {warp: self.warps[warp].clock.seen[warp]}
+        doubtful, engine, number = self._doubtful(group, step), self.count + warp, self._issued[warp]
+        for region in heads_at(statement, words, shape):
+            read = CommittedRead(
+                step.position, region, doubtful, began, GRANULE, engine=engine, number=number
+            )
+            self.accesses.read(read)
 
     def _fill(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
         """A copy into tensor memory, or a shift there, by one thread of a warp."""
@@ -259,7 +262,7 @@ class TensorActs(WarpActs):
 
     def _judge(self, access: _Access) -> None:
         """Hold an access against what is allocated, and against those before it."""
-        allocated = self._columns
+        allocated = self._allocated.count
         if allocated and access.place.high > allocated and access.statement not in self.outside:
             self.outside[access.statement] = Outside(
                 access.statement, access.warp, access.place, allocated, access.doubtful

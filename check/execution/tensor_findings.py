@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
 from ..registers.fetches import LoadsInFlight
@@ -11,6 +12,8 @@ from ..values.block_threads import LARGEST_BLOCK, size_of
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import USUAL_SIZES
 from .execution import Execution
+from .phase_reports import PhaseReports
+from .shared_accesses import PhaseRace
 from .tensor_acts import Outside, RaceKey, TensorActs, TensorFault, TensorRace
 
 __all__ = ["tensor_findings"]
@@ -41,16 +44,18 @@ _DOES = {
     "tensor-shift": "begins to shift",
     "deallocate": "deallocates",
 }
+_NOUNS = {"tensor-multiply": "product", "tensor-copy": "copy", "tensor-shift": "shift"}
+_PENDING = "no phase that this warp has waited for shows that the {first} is complete"
 _UNORDERED = "no barrier, and no phase of an mbarrier, orders the two"
 _WHY: dict[TensorFault, str] = {
-    "early": "no phase that this warp has waited for shows that the first is complete",
-    "unfenced": "no fence for tensor memory stands behind the wait for the first",
+    "early": _PENDING,
+    "unfenced": "no fence for tensor memory stands behind the wait for the {first}",
     "overwritten": _UNORDERED,
     "load-pending": "no wait for the load stands before what orders the two",
     "store-pending": "no wait for the store stands before what orders the two",
     "unordered": _UNORDERED,
     "freed": _UNORDERED,
-    "unpipelined": "no phase that this warp has waited for shows that the first is complete",
+    "unpipelined": _PENDING,
     "parallel": _UNORDERED,
 }
 
@@ -66,6 +71,7 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
     races: dict[RaceKey, TensorRace] = {}
     outside: dict[int, Outside] = {}
     misplaced: dict[int, int] = {}  # by statement: the warp
+    operands: dict[tuple[str, int, int], PhaseRace] = {}
     sizes = [USUAL_SIZES]
     for size in sizes:
         acts = TensorActs(threads)
@@ -73,9 +79,12 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
         if found.skipped:
             return ()
         races, outside, misplaced = acts.races | races, acts.outside | outside, acts.misplaced | misplaced
+        guessed = found.sizes.memory is not None or found.counted > 0
+        for pair, one in acts.accesses.races.items():
+            operands.setdefault(pair, replace(one, doubtful=one.doubtful or guessed))
         if len(sizes) == 1:
             sizes += found.endings
-    if not (races or outside or misplaced):
+    if not (races or outside or misplaced or operands):
         return ()
     told: dict[tuple[str, int], list[TensorRace]] = {}
     for race in sorted(races.values(), key=lambda race: (race.what == "unfenced", race.doubtful, race.first)):
@@ -88,11 +97,25 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
         told.setdefault(key, []).append(race)
     loads = LoadsInFlight(walked.code, walked.flow)
     findings = [_finding(walked, some, loads) for some in told.values()]
+    findings += _of_operands(walked, operands.values())
     if misplaced:
         findings.append(_misplaced(walked, misplaced))
     if outside:
         findings.append(_outside(walked, [outside[index] for index in sorted(outside)]))
     return findings
+
+
+def _of_operands(walked: KernelWalks, races: Iterable[PhaseRace]) -> Iterator[Finding]:
+    """One finding for each block that writes what products read of shared memory: its first race explains the
+    others.
+    """
+    reports = PhaseReports(walked.module, walked.code, walked.tensor_plan)
+    by_writer: dict[int, list[PhaseRace]] = {}
+    for race in sorted(races, key=lambda race: race.doubtful):
+        writer = race.second if race.reads == "first" else race.first
+        by_writer.setdefault(walked.flow.block_of(writer), []).append(race)
+    for some in by_writer.values():
+        yield reports.race(some[0], len(some) - 1)
 
 
 def _misplaced(walked: KernelWalks, warps: Mapping[int, int]) -> Finding:
@@ -150,13 +173,14 @@ def _finding(walked: KernelWalks, races: Sequence[TensorRace], loads: LoadsInFli
         f"warp {warp} {_DOES[code[index].does]} {columns}"
         for warp, index in zip(race.warps, (race.first, race.second), strict=True)
     ]
+    why = _WHY[race.what].format(first=_NOUNS.get(code[race.first].does, ""))
     likely = race.doubtful or race.what in _LIKELY or not code.function.exact
     return Finding(
         rule.name,
         LIKELY if likely else ERROR,
         walked.module.place(statements[1].offset),
         code.function.name,
-        f"{rule.title}: {says[0]}, then {says[1]}; {_WHY[race.what]}",
+        f"{rule.title}: {says[0]}, then {says[1]}; {why}",
         rule.section,
         rule.mend,
         tuple(Moment.of(walked.module, *one) for one in zip(statements, says, strict=True)),

@@ -13,6 +13,7 @@ from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import Numbers, number_at
 from ..walks.acts import Act, act_of, written_at
 from ..walks.walk_steps import RANKS, WalkStep
+from .allocated_columns import AllocatedColumns
 from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing, comes_to, total
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
@@ -64,6 +65,7 @@ class WarpActs(BarrierActs):
     """The warps, barriers and shared memory of a block. `skips` are the acts that need not be known."""
 
     skips: frozenset[str] = frozenset()
+    columns: AllocatedColumns | None = None  # of tensor memory, where they count
 
     def __init__(self, threads: int, parts: int = 1) -> None:
         super().__init__(threads, parts)

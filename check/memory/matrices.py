@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from ...spec.addresses import ADDRESSES, DescribedMatrix, matrix_atoms, mode_of
 from ...spec.api import load
+from ...spec.described_products import described_product
 from ...spec.descriptor import address_field, fields_of, split_address
 from ...spec.errors import Question
 from ...spec.expressions import compiled
@@ -19,9 +20,19 @@ from ..ptx.operation import Operation
 from ..values.interval import Interval
 from .byte_regions import FAR, ByteRegion
 
-__all__ = ["GRANULE", "described", "descriptor_texts", "granules", "matrices", "matrices_at", "rows_at"]
+__all__ = [
+    "GRANULE",
+    "described",
+    "descriptor_texts",
+    "granules",
+    "heads_at",
+    "matrices",
+    "matrices_at",
+    "rows_at",
+]
 
 GRANULE = 16  # bytes: no swizzle moves fewer, and every row of an atom is a multiple
+_HEADS = 8  # rows: the smallest part of a matrix that one stride is about
 _PATTERN = 1024  # bytes: every swizzle repeats after them
 
 ValueOf = Callable[[str, int, Descriptor], Interval]  # what an operand may hold, in a scope
@@ -131,6 +142,18 @@ def _granules_at(matrix: _Matrix, word: int) -> frozenset[int] | None:
 @lru_cache(maxsize=1 << 10)
 def _near(matrix: _Matrix, fields: tuple[tuple[str, int], ...]) -> frozenset[int] | None:
     """The granules of a matrix that begins in the first repetition of the swizzle."""
+    address = _address(matrix, fields)
+    if address is None:
+        return None
+    across = max(GRANULE // matrix.size, 1)
+    rows, depth = (1, across) if matrix.major == "K" else (across, 1)
+    return frozenset(
+        address(x, k) // GRANULE for x in range(0, matrix.rows, rows) for k in range(0, matrix.depth, depth)
+    )
+
+
+def _address(matrix: _Matrix, fields: tuple[tuple[str, int], ...]) -> Callable[[int, int], int] | None:
+    """Where an element of a matrix lies, by its row and its place along K. None: the fields describe none."""
     specification = load()
     rules, descriptor = specification.rules_of(matrix.kind), specification.descriptors[matrix.kind]
     swizzle = specification.addresses.swizzle
@@ -145,18 +168,44 @@ def _near(matrix: _Matrix, fields: tuple[tuple[str, int], ...]) -> frozenset[int
     parts = {name: compiled(tree, ("x", "k", "byte")) for name, tree in case.trees.items()}
     permute = compiled(swizzle.address.tree, ("linear", "base", "W"))
     strides = [(parts[index], found.fields[stride]) for index, stride in found.rule.strides.items()]
-    across = max(GRANULE // matrix.size, 1)
-    rows, depth = (1, across) if matrix.major == "K" else (across, 1)
-    return frozenset(
-        permute(
-            found.start + parts["offset"](x, k, 0) + sum(part(x, k, 0) * by for part, by in strides),
-            found.base,
-            width,
-        )
-        // GRANULE
-        for x in range(0, matrix.rows, rows)
-        for k in range(0, matrix.depth, depth)
-    )
+
+    def address(x: int, k: int) -> int:
+        linear = found.start + parts["offset"](x, k, 0)
+        return permute(linear + sum(part(x, k, 0) * by for part, by in strides), found.base, width)
+
+    return address
+
+
+@lru_cache(maxsize=1 << 12)
+def heads_at(
+    statement: DecodedStatement, words: tuple[int | None, ...], shape: int
+) -> tuple[ByteRegion, ...]:
+    """Some bytes that a product surely reads, whose shape the word of a descriptor says: the first ones of a
+    few rows of its matrices. `words`: of the matrices' own descriptors, None where one is unknown.
+    """
+    variant, found = statement.operation.nearest, []
+    if variant is None:
+        return ()
+    try:
+        product = described_product(load(), variant, shape)
+        rows = {"A": product.said("m"), "B": product.said("n")}
+        size = max(product.said("width") // 8, 1)
+    except Question:
+        return ()
+    for operand, word in zip(statement.described, words, strict=True):
+        part = operand.operand.part or ""
+        if word is None or part not in rows:
+            continue
+        major = "MN" if (product.word or {}).get(f"transpose_{part}") else "K"
+        matrix = _Matrix(operand.text, str(operand.operand.descriptor), rows[part], 1, size, major)
+        address = _address(matrix, tuple(fields_of(load().descriptors[matrix.kind], word).items()))
+        if address is None:
+            continue
+        last = rows[part] - _HEADS
+        for row in sorted({0, min(_HEADS, last), rows[part] // 2 // _HEADS * _HEADS, last}):
+            low = address(row, 0) % ADDRESSES // GRANULE * GRANULE
+            found.append(ByteRegion("shared", low, low + GRANULE))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -79,8 +79,11 @@ def tensor_operands(statement: DecodedStatement) -> tuple[TensorOperand, ...]:
 
 
 def tensor_texts(statement: DecodedStatement) -> list[str]:
-    """The operands that say which places of tensor memory a statement accesses."""
+    """The operands that say which places of tensor memory a statement accesses, and which of shared memory a
+    product reads.
+    """
     texts = [named.text for named in statement.named if named.operand.space == TENSOR_MEMORY]
+    texts += [named.text for named in statement.described]
     word = statement.part(INSTRUCTION)
     return texts if word is None else [*texts, word.text]
 

@@ -14,7 +14,7 @@ from ptxmma.check.check_file import check_text
 
 WIDE = 1 << 4 | 1 << 7 | 1 << 10 | 32 >> 3 << 17 | 128 >> 4 << 24  # M = 128, N = 32, D of f32
 HALF = 1 << 4 | 1 << 7 | 1 << 10 | 32 >> 3 << 17 | 64 >> 4 << 24  # M = 64: 16 lanes of each 32
-MATRIX = 2 << 61 | 1 << 46 | 64 << 32 | 1 << 16
+MATRIX = 2 << 61 | 1 << 46 | 64 << 32 | 1 << 16 | 1024 >> 4  # behind what threads store
 HEAD = """.version 8.7
 .target sm_100a
 .address_size 64

@@ -1,0 +1,68 @@
+"""Accesses of shared memory beside products that read it until a commit behind them arrives (9.7.16.6.5).
+
+One thread multiplies: a product is over for warps that know of a phase at which a commit behind it arrives.
+Its clock counts that beside the acts of warps, by the number of what its warp has issued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..memory.byte_regions import ByteRegion
+from .clocks import Clock
+from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
+
+__all__ = ["CommittedRead", "OperandAccesses"]
+
+
+@dataclass(eq=False, slots=True)
+class CommittedRead(TimedRead):
+    """A product reads a matrix. `engine`: where clocks count what its warp has issued; `number`: the place of
+    the product among that.
+    """
+
+    engine: int = 0
+    number: int = 0
+
+    def unended(self, clock: Clock) -> list[int]:
+        """The warp of the product, if a warp with a clock does not know that it is complete."""
+        return [] if clock.seen[self.engine] >= self.number else [*self.began]
+
+    def blind(self, clock: Clock) -> list[int]:
+        """What other blocks multiply is not judged."""
+        return []
+
+
+class OperandAccesses(SharedAccesses):
+    """What is read and written, and the races of products with what is written. `is_lost`: threads have gone
+    on without what they waited for.
+    """
+
+    def __init__(self, clocks: Sequence[Clock], is_lost: Callable[[], bool]) -> None:
+        super().__init__(clocks)
+        self._is_lost = is_lost
+
+    def _fenced(self, write: TimedWrite, clocks: Mapping[int, Clock]) -> bool:
+        """The same; one thread of the warp that writes may execute the fence for all of its threads."""
+        if super()._fenced(write, clocks):
+            return True
+        made = write.act if write.kind == "store" else write.end
+        fences = [fence.act for fence in self._fences.get(write.warp, ()) if fence.act > made]
+        return all(any(clock.seen[write.warp] >= act for act in fences) for clock in clocks.values())
+
+    def _found(
+        self,
+        what: str,
+        write: TimedWrite,
+        other: int,
+        region: ByteRegion,
+        doubtful: bool,
+        partly: bool = False,
+        reads: Literal["first", "second", "none"] = "second",
+    ) -> None:
+        """What is wrong with two writes is found where loads and copies are looked at."""
+        if reads != "none" and not self._is_lost():
+            told = "pending" if what == "overwritten" else what
+            super()._found(told, write, other, region, doubtful, partly, reads)
