@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..ptx.operands import vector_places
 from ..values.lane_numbers import Numbers, by_number
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
@@ -62,7 +63,7 @@ class AllocatedWords(SharedWords):
     ) -> tuple[list[Numbers], bool]:
         """What a load brings to each thread, by destination."""
         statement, address = step.statement, step.statement.address
-        if address is not None and len(step.written) == 1 and threads:
+        if address is not None and vector_places(statement.operands[0]) == ((0,), 1) and threads:
             base = registers.base(address, statement.scope)
             column = self._allocated.get(base + address.offset) if isinstance(base, int) else None
             if column is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..ptx.decode import DecodedStatement
-from ..ptx.operands import vector_elements
+from ..ptx.operands import vector_elements, vector_places
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..values.word_algebra import WORD
@@ -168,11 +168,12 @@ class SharedWords:
         """What a load brings to each thread, by destination; whether that follows from an assumed number."""
         statement = step.statement
         address, count = statement.address, len(step.written)
+        places, elements = vector_places(statement.operands[0])
         unknown: list[Numbers] = [None] * count
-        if address is None or statement.bytes is None:
+        if address is None or statement.bytes is None or len(places) != count:
             return unknown, True
         base = registers.base(address, statement.scope)
-        size = statement.bytes // count
+        size = statement.bytes // elements
         if threads and (_is_open(base, threads) or size * _BYTE > WORD):
             return unknown, True
         assumed = not registers.assumed.isdisjoint(step.read)
@@ -183,7 +184,7 @@ class SharedWords:
             low = number_at(base, thread)
             assert low is not None
             clock = self.clocks[thread // WARP]
-            for element, row in enumerate(found):
+            for element, row in zip(places, found, strict=True):
                 parts = list(self._known(low + address.offset + element * size, size, clock))
                 if len(parts) == size:
                     row[thread] = int.from_bytes([one.value or 0 for one in parts], "little")

@@ -58,7 +58,8 @@ class KnownBits:
         words, texts = statement.operation.words, statement.operands
         count, rule = _RULES.get(words[0], (0, None))
         width = words[-1][1:]
-        if rule is None or len(statement.writes) != 1 or not width.isdigit() or is_real(words):
+        parted = texts[0][:1] == "{"  # some of them may be `_`
+        if rule is None or parted or len(statement.writes) != 1 or not width.isdigit() or is_real(words):
             return _NOTHING
         parts = [part for text in texts[1:] for part in vector_elements(text)]
         if not parts or count not in (None, len(parts)):

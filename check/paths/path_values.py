@@ -8,6 +8,7 @@ from ...spec.constants import SyntaxFault
 from ...spec.effects import Effects
 from ...spec.statements import argument_of
 from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operands import vector_places
 from ..ptx.source import NAME
 from ..values.arithmetic import MASK
 from ..values.block_threads import WARP
@@ -83,15 +84,17 @@ class PathValues:
         args = tuple(self.operand(text, statement.scope, values) for text in texts[1:] if text[:1] != "{")
         if len(args) < len(texts) - 1 or not args:
             return self._unknown(index, writes, taken)
-        if len(writes) == 1:
+        places, elements = vector_places(texts[0])
+        if len(writes) == 1 == elements:
             return {writes[0]: self.terms.apply(words, args)}
         if words[0] == "setp" and len(writes) == 2:
             first = self.terms.apply(words, args)
             if len(args) == 2:
                 return {writes[0]: first, writes[1]: self.terms.negated(first)}
+        parts = places if len(places) == len(writes) else range(len(writes))
         return {
             register: self.terms.apply((*words, f"part{position}"), args)
-            for position, register in enumerate(writes)
+            for position, register in zip(parts, writes, strict=True)
         }
 
     def is_computed(self, index: int) -> bool:

@@ -10,7 +10,15 @@ from ...spec.constants import SyntaxFault
 from ...spec.model import Operand
 from ...spec.statements import argument_of
 
-__all__ = ["Address", "NamedOperand", "address_of", "number_of", "operand_texts", "vector_elements"]
+__all__ = [
+    "Address",
+    "NamedOperand",
+    "address_of",
+    "number_of",
+    "operand_texts",
+    "vector_elements",
+    "vector_places",
+]
 
 _ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
 # One operand: what stands outside brackets, and brackets with none inside.
@@ -76,6 +84,13 @@ def _nested_texts(text: str) -> tuple[str, ...]:
 def vector_elements(text: str) -> tuple[str, ...]:
     """The registers and literals of a vector; the operand itself, where it is none."""
     return tuple(map(str.strip, text.strip("{}").split(","))) if text[:1] == "{" else (text,)
+
+
+@lru_cache(maxsize=1 << 12)
+def vector_places(text: str) -> tuple[tuple[int, ...], int]:
+    """The places of a vector's elements, but of those that are `_`; and how many elements it has."""
+    elements = vector_elements(text)
+    return tuple([place for place, one in enumerate(elements) if one != "_"]), len(elements)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..ptx.operands import Address
+from ..ptx.operands import Address, vector_places
 from ..values.arithmetic import MASK
 from ..values.block_threads import WARP
 from ..values.lane_numbers import LaneNumbers, Numbers, by_number, lane_math, number_at
@@ -243,14 +243,13 @@ class Registers:
         if step.result == "places":
             return [self._place(one) for one in step.sources]
         value = self._result(step)
-        if count == 1:
-            return (value,)
-        if value is None or step.result == "parameter":
+        places, elements = vector_places(step.statement.operands[0])
+        if elements == 1 == count or value is None or step.result == "parameter":
             return (value,) * count
-        if not step.statement.operation.is_move:
+        if not step.statement.operation.is_move or count != len(places):
             return (value, *(None,) * (count - 1))
-        width = step.bits // count  # a vector, the lowest bits first
-        return [self._bits(value, width * place, width) for place in range(count)]
+        width = step.bits // elements  # a vector, the lowest bits first
+        return [self._bits(value, width * place, width) for place in places]
 
     def _leader(self, step: WalkStep) -> Numbers:
         """Whether each thread is the first of its warp that the mask names."""

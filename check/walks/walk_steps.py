@@ -257,6 +257,7 @@ class WalkSteps:
         rule = None
         if result == "computed":
             rule = rule_of(words, len(sources)) or real_rule(words, len(sources))
+        is_whole = len(statement.writes) == 1 and statement.operands[0][:1] != "{"
         return WalkStep(
             index,
             statement,
@@ -270,7 +271,7 @@ class WalkSteps:
             sources,
             negates,
             rule,
-            statement.writes[0] if result == "computed" and len(statement.writes) == 1 else None,
+            statement.writes[0] if result == "computed" and is_whole else None,
             words[0] not in DECIDED,
             (statement.does == "load" and not self._is_given(result, sources))
             or not self._assumed.isdisjoint(statement.operands),
