@@ -13,7 +13,7 @@ __all__ = ["check_parts"]
 
 _MATRICES = ("A", "B", "C", "D")
 _PRODUCT = {"m", "n", "k"}  # the fields whose values say what the fragments of a product cover
-_DESCRIBED = ("A", "B", "instruction", "zero-columns")
+_DESCRIBED = ("A", "B", "instruction", "zero-columns", "data")
 _LAID_OUT = (*_MATRICES, "metadata", "scale-a", "scale-b")
 
 

@@ -13,12 +13,14 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from ...spec.described_operands import INSTRUCTION
-from ..memory.matrices import GRANULE, heads_at
+from ..memory.byte_regions import ByteRegion
+from ..memory.matrices import GRANULE, heads_at, source_heads
 from ..memory.tensor_places import (
     COMMITTED,
     TENSOR_ACTIONS,
     TensorPlace,
     allocated_place,
+    copied_rows,
     filled_place,
     moved_place,
     names_other_slice,
@@ -48,6 +50,7 @@ TensorFault = Literal[
     "freed",
     "unpipelined",
     "parallel",
+    "stale",
 ]
 
 # What a race is, its two statements, and the one that made the first known.
@@ -63,7 +66,7 @@ class TensorRace(NamedTuple):
     `store-pending` (the same of a store), `unordered` (nothing orders a store before what accesses its
     places), `freed` (nothing orders an access before the deallocation of its places), `unpipelined` (a
     product reads the result of another one, which is not known to be complete), `parallel` (nothing orders
-    two of products, copies and shifts).
+    two of products, copies and shifts), `stale` (an access stands behind the deallocation of its places).
     `released`: the last statement behind a pending load or store that makes known to the other warp what its
     warp did; −1: there is none.
     """
@@ -133,6 +136,8 @@ class TensorActs(WarpActs):
         # By warp: loads and stores that were not waited for.
         self._pending: list[list[_Access]] = [[] for _ in self.warps]
         self._issued = [0] * self.count  # by warp: its products, copies and shifts
+        # By warp: how many of those of others execute before its own.
+        self._covered: list[dict[int, int]] = [{} for _ in self.warps]
         self._fenced: list[Sequence[int]] = [[0] * self.width for _ in self.warps]
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
@@ -172,7 +177,9 @@ class TensorActs(WarpActs):
             access.released.append((act, step.position))
         clock = super()._published(number, step)
         if clock is not None and step.statement.operation.tells_later:
-            clock.seen[self.count + number] = self._issued[number]
+            for warp, issued in {**self._covered[number], number: self._issued[number]}.items():
+                engine = self.count + warp
+                clock.seen[engine] = max(clock.seen[engine], issued)
         return clock
 
     def _arrival(self, number: int, step: WalkStep) -> tuple[tuple[int, int], bool]:
@@ -224,24 +231,27 @@ class TensorActs(WarpActs):
             self._judge(_Access(step, warp, act, place, doubtful, not operand.is_written, self._issued[warp]))
 
     def _read(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int, shape: int | None) -> None:
-        """What a product reads of shared memory, as far as that is sure."""
+        """What a product of some shape, or a copy, reads of shared memory, as far as that is sure."""
         statement = step.statement
-        if shape is None:
-            return
         values = [group.registers.value(named.text, statement.scope) for named in statement.described]
         words = tuple([number_at(value, thread) for value in values])
+        regions: Iterable[ByteRegion] = ()
+        if rows := copied_rows(statement):
+            regions = source_heads(statement, words, rows)
+        elif shape is not None:
+            regions = heads_at(statement, words, shape)
         began = {warp: self.warps[warp].clock.seen[warp]}
         doubtful, engine, number = self._doubtful(group, step), self.count + warp, self._issued[warp]
-        for region in heads_at(statement, words, shape):
-            read = CommittedRead(
-                step.position, region, doubtful, began, GRANULE, engine=engine, number=number
+        for region in regions:
+            self.accesses.read(
+                CommittedRead(step.position, region, doubtful, began, GRANULE, engine=engine, number=number)
             )
-            self.accesses.read(read)
 
     def _fill(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
         """A copy into tensor memory, or a shift there, by one thread of a warp."""
         statement = step.statement
         self._issued[warp] += 1
+        self._read(group, step, warp, thread, None)
         doubtful = self._doubtful(group, step)
         for operand in tensor_operands(statement):
             at = group.registers.at(operand.address, statement.scope, thread)
@@ -291,7 +301,9 @@ class TensorActs(WarpActs):
     def _fault(self, before: _Access, now: _Access) -> TensorFault | None:
         """What is wrong with two accesses of one place."""
         both_read = before.only_reads and now.only_reads
-        if both_read or before.does == "deallocate":
+        if before.does == "deallocate":
+            return self._freed(before, now)
+        if both_read:
             return None
         if before.does in COMMITTED and now.does in COMMITTED:
             return self._unpipelined(before, now)
@@ -315,6 +327,13 @@ class TensorActs(WarpActs):
             return "load-pending" if loads else "store-pending"
         return "overwritten" if loads else "unordered"
 
+    def _freed(self, freed: _Access, now: _Access) -> TensorFault | None:
+        """What is wrong with an access behind a deallocation of its places."""
+        if now.does == "deallocate":
+            return None
+        known = freed.warp == now.warp or self.warps[now.warp].clock.seen[freed.warp] >= freed.act
+        return "stale" if known else "freed"
+
     def _unpipelined(self, before: _Access, now: _Access) -> TensorFault | None:
         """What is wrong with two products, copies or shifts at one place. Once issued in an order they keep
         it: this edition or a later one lists all pairs that compilers emit, but for a result that another
@@ -327,4 +346,9 @@ class TensorActs(WarpActs):
             return "parallel"
         results = before.does == now.does == "tensor-multiply" and not before.only_reads and now.only_reads
         same = before.warp == now.warp and before.number == now.number
-        return "unpipelined" if results and not same else None
+        if results and not same:
+            return "unpipelined"
+        if before.warp != now.warp:
+            covered = self._covered[now.warp]
+            covered[before.warp] = max(covered.get(before.warp, 0), before.number)
+        return None

@@ -28,13 +28,14 @@ _RULES: dict[TensorFault, str] = {
     "freed": "tensor-freed",
     "unpipelined": "tensor-product-pending",
     "parallel": "tensor-product-pending",
+    "stale": "tensor-outside",
 }
 _OPEN: Mapping[TensorFault, Undefined] = {
     "unfenced": ((("product-fence", "needed"),),),
     "freed": ((("freed-access", "undefined"),),),
 }
 _READ: Undefined = ((("load-read", "unordered"),),)
-_LATER = frozenset(("early", "overwritten", "unpipelined"))  # what comes second comes too early
+_LATER = frozenset(("early", "overwritten", "unpipelined", "stale"))  # what comes second comes too early
 _LIKELY = frozenset(("load-pending", "store-pending", "unpipelined"))
 _DOES = {
     "fetch": "loads",
@@ -57,6 +58,7 @@ _WHY: dict[TensorFault, str] = {
     "freed": _UNORDERED,
     "unpipelined": _PENDING,
     "parallel": _UNORDERED,
+    "stale": "no allocation stands between the two",
 }
 
 

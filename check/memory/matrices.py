@@ -29,6 +29,7 @@ __all__ = [
     "matrices",
     "matrices_at",
     "rows_at",
+    "source_heads",
 ]
 
 GRANULE = 16  # bytes: no swizzle moves fewer, and every row of an atom is a multiple
@@ -183,7 +184,7 @@ def heads_at(
     """Some bytes that a product surely reads, whose shape the word of a descriptor says: the first ones of a
     few rows of its matrices. `words`: of the matrices' own descriptors, None where one is unknown.
     """
-    variant, found = statement.operation.nearest, []
+    variant, found = statement.operation.nearest, list[ByteRegion]()
     if variant is None:
         return ()
     try:
@@ -194,18 +195,33 @@ def heads_at(
         return ()
     for operand, word in zip(statement.described, words, strict=True):
         part = operand.operand.part or ""
-        if word is None or part not in rows:
-            continue
-        major = "MN" if (product.word or {}).get(f"transpose_{part}") else "K"
-        matrix = _Matrix(operand.text, str(operand.operand.descriptor), rows[part], 1, size, major)
-        address = _address(matrix, tuple(fields_of(load().descriptors[matrix.kind], word).items()))
-        if address is None:
-            continue
-        last = rows[part] - _HEADS
-        for row in sorted({0, min(_HEADS, last), rows[part] // 2 // _HEADS * _HEADS, last}):
-            low = address(row, 0) % ADDRESSES // GRANULE * GRANULE
-            found.append(ByteRegion("shared", low, low + GRANULE))
+        if word is not None and part in rows:
+            major = "MN" if (product.word or {}).get(f"transpose_{part}") else "K"
+            found += _heads(
+                _Matrix(operand.text, str(operand.operand.descriptor), rows[part], 1, size, major), word
+            )
     return tuple(found)
+
+
+@lru_cache(maxsize=1 << 10)
+def source_heads(statement: DecodedStatement, words: tuple[int | None, ...], rows: int) -> list[ByteRegion]:
+    """The same of a copy of so many rows of bytes."""
+    found = list[ByteRegion]()
+    for operand, word in zip(statement.described, words, strict=True):
+        if word is not None:
+            found += _heads(_Matrix(operand.text, str(operand.operand.descriptor), rows, 1, 1, "K"), word)
+    return found
+
+
+def _heads(matrix: _Matrix, word: int) -> Iterator[ByteRegion]:
+    """The first bytes of a few rows of a matrix, by its descriptor's word."""
+    address = _address(matrix, tuple(fields_of(load().descriptors[matrix.kind], word).items()))
+    last = matrix.rows - _HEADS
+    if address is None or last < 0:
+        return
+    for row in sorted({0, min(_HEADS, last), matrix.rows // 2 // _HEADS * _HEADS, last}):
+        low = address(row, 0) % ADDRESSES // GRANULE * GRANULE
+        yield ByteRegion("shared", low, low + GRANULE)
 
 
 @lru_cache(maxsize=1 << 12)

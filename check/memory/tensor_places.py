@@ -13,6 +13,7 @@ from ...spec.api import load
 from ...spec.described_operands import INSTRUCTION
 from ...spec.described_products import described_product
 from ...spec.errors import Question
+from ...spec.maps import LayoutMap
 from ...spec.parts import TENSOR_MEMORY, stated_parameters
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, address_of
@@ -23,6 +24,7 @@ __all__ = [
     "TensorOperand",
     "TensorPlace",
     "allocated_place",
+    "copied_rows",
     "filled_place",
     "moved_place",
     "names_other_slice",
@@ -39,6 +41,7 @@ TENSOR_ACTIONS = COMMITTED | frozenset(
 )
 _LANES = 128
 _COLUMNS = (1 << 16) - 1  # the bits of an address that are its column
+_LANE_BITS = 16  # those above are its lane
 _SLICE = 32  # lanes that one warp of a warpgroup reaches
 _HALF = 16  # lanes: no part of a product takes fewer of a slice
 
@@ -121,20 +124,36 @@ def product_place(
 @lru_cache(maxsize=1 << 12)
 def filled_place(statement: DecodedStatement, operand: TensorOperand, at: int) -> TensorPlace | None:
     """What a copy writes at the address of its operand, or a shift; None where no layout says."""
-    variant = statement.operation.nearest
-    layout = None if variant is None else load().layouts.get(variant.layouts.get(operand.name, ""))
-    if variant is None or layout is None or layout.inputs[:2] != ("lane", "column"):
+    known = _filling(statement, operand.name)
+    if known is None:
         return None
-    points = layout.points(stated_parameters(layout, variant))
+    layout, parameters = known
+    points = layout.points(parameters)
     lanes = sum([1 << lane for lane in {point[0] for point in points}])
     return _place(at, 1 + max(point[1] for point in points), lanes << _lane(at))
 
 
+def copied_rows(statement: DecodedStatement) -> int:
+    """How many rows of bytes a copy into tensor memory reads; 0 if it reads none, or no layout says."""
+    known = [_filling(statement, operand.name) for operand in tensor_operands(statement)]
+    return sum(one[0].shape(one[1]).get("row", 0) for one in known if one is not None)
+
+
+@lru_cache(maxsize=1 << 10)
+def _filling(statement: DecodedStatement, name: str) -> tuple[LayoutMap, dict[str, int]] | None:
+    """The layout of what is written at the operand of that name, and its parameters."""
+    variant = statement.operation.nearest
+    layout = None if variant is None else load().layouts.get(variant.layouts.get(name, ""))
+    if variant is None or layout is None or layout.inputs[:2] != ("lane", "column"):
+        return None
+    return layout, stated_parameters(layout, variant)
+
+
 def names_other_slice(at: int, warp: int) -> bool:
-    """Whether an address names lanes that only other warps of the warpgroup reach: not the first ones, which
-    stand for those of each warp.
+    """Whether an address names lanes that only other warps of the warpgroup reach, or that there are not: not
+    the first ones, which stand for those of each warp.
     """
-    named = _lane(at) // _SLICE
+    named = (at >> _LANE_BITS) % (1 << _LANE_BITS) // _SLICE
     return named not in (0, warp % (_LANES // _SLICE))
 
 
@@ -149,7 +168,7 @@ def _place(at: int, columns: int, lanes: int) -> TensorPlace:
 
 
 def _lane(at: int) -> int:
-    return at >> 16 & _LANES - 1
+    return at >> _LANE_BITS & _LANES - 1
 
 
 def _some_lanes(at: int) -> int:

@@ -185,8 +185,8 @@ def test_what_was_not_judged_is_said_aloud(run: Run, file: Write) -> None:
     code, out, _ = run("check", path)
     assert code == 0
     left = (
-        "where accesses of tensor memory lie, their order, and that of what products read of shared memory, where no "
-        "execution follows them, and what tcgen05.cp reads,"
+        "where accesses of tensor memory lie, their order, and that of what is read of shared memory, where no "
+        "execution follows them,"
     )
     said = f"{left} was not judged yet"
     assert f"{path}:9:1: not judged: tcgen05 (4 statements): {said}" in out

@@ -194,8 +194,8 @@ def test_special_registers_and_what_is_not_judged() -> None:
     assert " ".join(effects.threads) == THREADS
     assert effects.uniform_names == set(UNIFORM.split())
     left = (
-        "where accesses of tensor memory lie, their order, and that of what products read of shared memory, where no "
-        "execution follows them, and what tcgen05.cp reads,"
+        "where accesses of tensor memory lie, their order, and that of what is read of shared memory, where no "
+        "execution follows them,"
     )
     arrives = "when its bytes arrive in the other block of the cluster, and what waits for them there,"
     assert effects.unjudged == {"tcgen05": left, "st.async": arrives, "red.async": arrives}

@@ -212,8 +212,8 @@ def test_what_is_left_open_is_said_once() -> None:
     (remark,) = check_text(f"{HEAD}{MADE}{LOAD}{WAIT}{store}{FREED}ret;\n}}\n", "k.ptx").not_judged
     assert (remark.instruction, remark.statements, remark.place.line) == ("tcgen05", 6, 16)
     left = (
-        "where accesses of tensor memory lie, their order, and that of what products read of shared memory, where no "
-        "execution follows them, and what tcgen05.cp reads,"
+        "where accesses of tensor memory lie, their order, and that of what is read of shared memory, where no "
+        "execution follows them,"
     )
     assert remark.why == f"{left} was not judged yet"
 

@@ -67,6 +67,7 @@ shr.u32 %r14, %r11, 4;
 cvt.u64.u32 %rd6, %r14;
 or.b64 %rd6, %rd6, {MATRIX};
 """
+SCALES = "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+32], %rd6;\n"  # of the rows behind those of A
 MULTIPLY = f"tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 1;\n"
 ARRIVE = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [{}];\n"
 RELEASE, DONE = ARRIVE.format("%r8+16"), ARRIVE.format("bars+32")
@@ -137,6 +138,15 @@ WITH_COPIES: dict[str, tuple[Lines, list[tuple[str, str]]]] = {
     ),
     "two products, and a commit behind both": ([(MULTIPLY, MULTIPLY + MULTIPLY)], []),
     "two products, and a commit between them": ([(RELEASE, RELEASE + MULTIPLY)], [OVERWRITTEN]),
+    "a copy into tensor memory": ([(MULTIPLY, SCALES)], []),
+    "a copy into tensor memory does not wait": (
+        [(MULTIPLY, SCALES), (FULL, "")],
+        [INCOMPLETE, ("likely", "barrier-stuck")],
+    ),
+    "the commit stands before the copy into tensor memory": (
+        [(MULTIPLY + RELEASE, RELEASE + SCALES)],
+        [OVERWRITTEN],
+    ),
     "a descriptor that nobody knows": (
         [(DESCRIBE, "ld.global.b64 %rd5, [%rd3];\nmov.b64 %rd6, %rd5;\n"), (RELEASE, RELEASED)],
         [],
@@ -150,6 +160,7 @@ WITH_STORES: dict[str, tuple[Lines, list[tuple[str, str]]]] = {
         [(FENCE + MEET + "@%p3 " + MULTIPLY, MEET + "@%p3 " + FENCE + "@%p3 " + MULTIPLY)],
         [],
     ),
+    "no fence before a copy into tensor memory": ([(MULTIPLY, SCALES), (FENCE, "")], [UNFENCED]),
     "no barrier": ([(MEET + ISSUE, ISSUE)], [UNSEEN]),
     "the stores do not wait for the products": ([(FREE, "")], [OVERWRITTEN]),
     "the stores wait for the products, and then all meet": ([(FREE, FREE + MEET)], []),

@@ -59,6 +59,7 @@ PARTS = {
     "r": "data",
     "cdata": "data",
     "mdata": "indices",
+    "s-desc": "data",
 }
 
 
