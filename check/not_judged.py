@@ -9,7 +9,7 @@ from typing import Literal
 from ..spec.errors import Place
 from ..spec.lazy_dataclass import dataclass
 from .ptx.inlining import call_of
-from .ptx.operation import Operation, Operations
+from .ptx.operation import COPIES, DATA, Operation, Operations
 from .ptx.source import Function, PtxModule
 from .undeclared import undeclared_names
 
@@ -31,7 +31,6 @@ _ABSENT = f"the specification does not hold this instruction: {_NOTHING}"
 _UNKNOWN = f"neither the specification nor spec/effects.yaml knows this instruction: {_NOTHING}"
 _UNORDERED = "its qualifiers and operands were judged, what it orders was not judged"
 _ORDER = f"spec/effects.yaml has no row for this instruction: {_UNORDERED}"
-_COPIES = frozenset(("copy", "bulk-copy"))
 _UNSIZED = (
     "neither .reqntid nor .maxntid says how many threads a block has and how they lie, so they were not "
     "executed together: whether the phases of these barriers order them was not judged"
@@ -93,8 +92,7 @@ _SMALLER = (
     ".maxntid allows more than {} threads, and only a block of so many does right here: whether blocks have "
     "more was not judged"
 )
-_ACCESSES = frozenset(("load", "store", "update"))
-_ORDERED = _COPIES | {"multiply", "init", "await"}  # with one of these, all accesses are looked at
+_ORDERED = COPIES | {"multiply", "init", "await"}  # with one of these, all accesses are looked at
 _UNDECLARED = "the file does not declare it, which no ptxas takes: its type was not judged"
 _PLANE = (
     "threads read %tid.y or %tid.z, and no .reqntid says how those of a block lie: of what these barriers "
@@ -221,7 +219,7 @@ def right_block(module: PtxModule, function: Function, block: RightBlock) -> Not
 
 def _is_ordinary(operation: Operation) -> bool:
     """Whether threads load or store shared memory there by themselves."""
-    return operation.does in _ACCESSES and operation.space == "shared"
+    return operation.does in DATA and operation.space == "shared"
 
 
 def _opcodes(function: Function) -> set[str]:
@@ -257,7 +255,7 @@ def _elsewhere(module: PtxModule, function: Function, operations: Operations) ->
     if any(one.does in _ORDERED or one.instruction is not None for one in used):
         return
     far = [s for s in function.statements if _reaches_far(operations.of(s.opcode))]
-    if not far and any(one.does in _ACCESSES and one.space == "generic" for one in used):
+    if not far and any(one.does in DATA and one.space == "generic" for one in used):
         far = [s for s in function.statements if operations.of(s.opcode).does == "map-address"]
     if far:
         place = module.place(far[0].offset)
@@ -266,7 +264,7 @@ def _elsewhere(module: PtxModule, function: Function, operations: Operations) ->
 
 def _reaches_far(operation: Operation) -> bool:
     """Whether an access says that it may be in another block of the cluster."""
-    return operation.does in _ACCESSES and operation.names_cluster
+    return operation.does in DATA and operation.names_cluster
 
 
 def _undeclared(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
@@ -291,7 +289,7 @@ def _unsized(module: PtxModule, function: Function, operations: Operations) -> I
 
 def _plane(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
     """The barriers of a kernel that copies, if it has blocks of unknown shape."""
-    if not _COPIES.isdisjoint(_does(function, operations)):
+    if not COPIES.isdisjoint(_does(function, operations)):
         meets = [s for s in function.statements if _meets(operations.of(s.opcode))]
         if meets:
             place = module.place(meets[0].offset)

@@ -17,7 +17,7 @@ from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
 from .not_judged import RightBlock, UnjudgedAccesses, UnknownBarrier
 from .ptx.decode import DecodedFunction, DecodedStatement
 from .ptx.flow import Flow
-from .ptx.operation import Operation, copies_both_ways
+from .ptx.operation import COPIES, DATA, ORDINARY, Operation, copies_both_ways
 from .ptx.source import PtxModule
 from .values.block_threads import WARP
 from .values.register_intervals import RegisterIntervals
@@ -31,11 +31,8 @@ __all__ = ["OrderOutcome", "check_order"]
 
 _PRODUCT = "multiply"
 _TENSOR_MOVES = frozenset(("fetch", "tensor-store"))
-_COPIES = frozenset(("copy", "bulk-copy"))
 _PHASES = frozenset(("init", "await"))  # an mbarrier is made, or waited for
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
-_ACCESSES = frozenset(("load", "store", "update"))
-_ORDINARY = frozenset(("load", "store"))
 _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "leave"))
 
 
@@ -62,7 +59,7 @@ def check_order(
     """
     operations = whole.used
     does = {operation.does for operation in operations}
-    if does & (_COPIES | {_PRODUCT}):
+    if does & (COPIES | {_PRODUCT}):
         from ..spec.ordering import ordering
 
         ordering()  # rules that are wrong are refused, also where they would find nothing
@@ -92,11 +89,11 @@ def check_order(
             return found.outcome
     elif (
         any(operation.instruction is not None for operation in operations)
-        or does & (_COPIES | _PHASES)
+        or does & (COPIES | _PHASES)
         or any(map(_names_mbarrier, whole))
     ):
         phased = _has_phases(whole)
-        if not (phased or does & (_COPIES | _PHASES) or _is_shared(operations)):
+        if not (phased or does & (COPIES | _PHASES) or _is_shared(operations)):
             return OrderOutcome()
         from .walks.kernel_walks import KernelWalks
 
@@ -193,7 +190,7 @@ def _access_order(walked: KernelWalks) -> _Ordered:
         outcome = _outcome_of(code, found)
         if found.clears:
             return _Ordered(generic, outcome)
-    if not any(operation.does in _COPIES for operation in code.used):
+    if not any(operation.does in COPIES for operation in code.used):
         return _Ordered(generic, outcome)
     from .walks.block_findings import block_findings
 
@@ -227,8 +224,8 @@ def _is_shared(operations: Iterable[Operation]) -> bool:
     does = {op.does for op in operations if op.space == "shared" or op.does == "bulk-copy"}
     if not does.isdisjoint(("allocate", "update")):
         does.add("store")  # of the address that is allocated, or of what is updated
-    ordinary = does & _ORDINARY
-    if ordinary == _ORDINARY or "copy" in does or ("bulk-copy" in does and ordinary):
+    ordinary = does & ORDINARY
+    if ordinary == ORDINARY or "copy" in does or ("bulk-copy" in does and ordinary):
         return True
     return copies_both_ways(operations)
 
@@ -237,7 +234,7 @@ def _leaves_shared_memory(operation: Operation) -> bool:
     """Whether an instruction neither writes shared memory, nor orders or parts threads: then the matrices of
     wgmmas were written before the function, and all of its threads go one way.
     """
-    if operation.does in _ACCESSES:
+    if operation.does in DATA:
         return operation.space in _PRIVATE
     return operation.does in _APART and not operation.is_unknown
 

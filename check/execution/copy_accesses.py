@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import WIDEST, fences_shared
 from ..ptx.operands import Address
+from ..ptx.operation import READS
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import by_number
 from ..walks.stored_data import StoredData
@@ -37,7 +38,6 @@ __all__ = ["CopyActs"]
 
 _GROUPS = frozenset(("copy-commit", "copy-wait"))
 _DRAINS = ("global", "shared")  # the spaces of a bulk store, the destination first
-_READS = frozenset(("load", "drain"))
 _WHOLE = 3  # operands of a cp.async without a size of the source, which pads with zeros, or a policy
 _MANY = 32  # copies whose bytes are forgotten at once: to find the bytes of those that stay takes a while
 
@@ -380,7 +380,7 @@ class CopyActs(GenericActs):
                 if self._is_known(one):
                     self._forget(one)
                 continue
-            if before.does in _READS and access.does in _READS:
+            if before.does in READS and access.does in READS:
                 continue
             if origin is not None and one.origin == origin and one.warp == warp:
                 continue

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..memory.shared_memory import fills_shared, sends_shared
 from ..ptx.decode import DecodedStatement
+from ..ptx.operation import COPIES, READS
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
@@ -36,7 +37,6 @@ __all__ = ["GenericFindings"]
 _UNORDERED = "unsynchronised"
 _OTHER_SIZES = (4096, 160)  # with these, too, what lies where a parameter says must meet
 _ROUNDS = 3  # of a loop: in the third, what two stages hold is accessed again
-_COPIES = frozenset(("copy", "bulk-copy"))
 # By what a race is: the rule, and why.
 _RULES = {
     _UNORDERED: ("shared-unsynchronised", "no barrier orders the two"),
@@ -66,7 +66,6 @@ _DOES = {
     "send": "starts a copy between blocks of",
     "await": "waits for a copy into",
 }
-_READS = ("load", "drain")
 _WAITS: Undefined = ((("warp-sync", "waits"),),)
 # Other blocks of the grid: some compare their numbers, or parts of them, and leave.
 _OTHER_PLACES = tuple(
@@ -359,7 +358,7 @@ def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, ro
 def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     """What threads do, and with copies, if there are any."""
     maps = bool(plan.mapped and not plan.meetings)
-    copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in _COPIES]
+    copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in COPIES]
     if not copies:
         return GenericActs(threads, maps, plan.products, plan.data)
     does = set(map(_does, copies))
@@ -434,7 +433,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
         tuple(Moment.of(walked.module, *one) for one in zip(statements, says, strict=True)),
         ranges=tuple(
             MemoryRange(
-                "read" if what in _READS else "written",
+                "read" if what in READS else "written",
                 region.variable,
                 region.low,
                 region.high - 1,

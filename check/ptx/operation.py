@@ -13,7 +13,27 @@ from ...spec.legality import Judge
 from ...spec.model import Form, Instruction, Operand, OperandShape
 from ...spec.variants import Variant
 
-__all__ = ["BROUGHT", "OPAQUE", "FittingForm", "Operation", "Operations", "ProductShape", "copies_both_ways"]
+__all__ = [
+    "BROUGHT",
+    "COPIES",
+    "DATA",
+    "GENERIC_WRITES",
+    "OPAQUE",
+    "ORDINARY",
+    "READS",
+    "FittingForm",
+    "Operation",
+    "Operations",
+    "ProductShape",
+    "copies_both_ways",
+]
+
+# Actions by what they have in common.
+COPIES = frozenset(("copy", "bulk-copy"))
+ORDINARY = frozenset(("load", "store"))
+DATA = ORDINARY | {"update"}  # a thread moves data by itself
+READS = frozenset(("load", "drain"))  # by a thread itself, or by its bulk store
+GENERIC_WRITES = frozenset(("store", "update", "copy"))  # through the generic proxy
 
 OPAQUE = frozenset(("load", "update"))  # actions whose results do not depend on registers alone
 BROUGHT = OPAQUE | {"call"}  # those by which a number comes from elsewhere

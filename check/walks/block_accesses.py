@@ -11,8 +11,6 @@ from .block_walk import BlockAct
 
 __all__ = [
     "ACCESS_CLASS",
-    "GENERIC_WRITES",
-    "READS",
     "BlockAccess",
     "BlockRace",
     "meeting_statements",
@@ -24,8 +22,6 @@ _BOX = 128  # bytes: a box of a tensor is hardly ever smaller; the PTX does not 
 _WIDE = 1 << 12  # bytes: of a wider access, as many at its beginning and its end are remembered
 # Accesses of one class are not judged against one another.
 ACCESS_CLASS = {"load": 0, "store": 0, "update": 0, "copy": 1, "fill": 1, "drain": 2}
-READS = frozenset(("load", "drain"))
-GENERIC_WRITES = frozenset(("store", "update", "copy"))
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
-from ..ptx.operation import copies_both_ways
+from ..ptx.operation import COPIES, copies_both_ways
 from ..ptx.source import PtxModule
 from ..rules import rules
 from .block_accesses import BlockAccess, BlockRace
@@ -25,7 +25,6 @@ __all__ = ["block_findings"]
 
 _SIZES = (1024, 8)  # numbers for parameters, elements or steps: the first with which a walk copies
 _FEW = (3, 48, 96, 192, 384)  # some with which loops end: rounds, or what so many tiles of 16 or more hold
-_COPIES = frozenset(("copy", "bulk-copy"))
 _WAITS = frozenset(("await", "copy-wait", "bulk-wait"))  # a meet completes no copy
 _ORDERED = frozenset(("copy", "fill", "drain"))
 # By what a race is: the rule, the readings under which it is one, and why.
@@ -58,7 +57,7 @@ _SAYS: Mapping[str, str] = {
 def block_findings(walked: KernelWalks) -> Iterator[Finding]:
     """The accesses of a block's threads that nothing orders, where the function copies."""
     module, code, flow = walked.module, walked.code, walked.flow
-    if not code.doing(*_COPIES):
+    if not code.doing(*COPIES):
         return
     plan = walked.reading_plan
     if not _can_race(plan):

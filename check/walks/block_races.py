@@ -18,12 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
+from ..ptx.operation import GENERIC_WRITES, READS
 from ..values.block_threads import WARP
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from .block_accesses import (
     ACCESS_CLASS,
-    GENERIC_WRITES,
-    READS,
     BlockAccess,
     BlockRace,
     meeting_statements,

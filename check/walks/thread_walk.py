@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from ...spec.lazy_dataclass import dataclass
 from ..ptx.decode import DecodedStatement
+from ..ptx.operation import GENERIC_WRITES
 from ..values.block_threads import WARP, WARPGROUP, size_of
 from .acts import Act, act_of
 from .registers import Registers
@@ -27,7 +28,6 @@ _FEW = 3  # one with which loops are walked to their end
 _ROUND = 1 << 7  # rounds of a loop that no branch leaves
 _LEAVES = frozenset(("leave", "abort"))
 _ENDS = _LEAVES | {"jump", "switch"}
-_WRITES = frozenset(("store", "update", "copy"))
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,9 @@ class _Walk:
 
     def _is_elsewhere(self, statement: DecodedStatement) -> bool:
         """Whether a statement writes shared memory of another block."""
-        return statement.does in _WRITES and self.registers.is_remote(statement.address, statement.scope)
+        return statement.does in GENERIC_WRITES and self.registers.is_remote(
+            statement.address, statement.scope
+        )
 
     def _next(self, number: int) -> int | None:
         """The block to walk next; None at the end of the walk."""

@@ -13,7 +13,7 @@ from ..memory.tensor_places import TENSOR_ACTIONS, tensor_texts
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
-from ..ptx.operation import BROUGHT, OPAQUE
+from ..ptx.operation import BROUGHT, DATA, OPAQUE, ORDINARY
 from ..ptx.reaching import written_by
 from ..values.real_arithmetic import is_real
 from .inverted_waits import is_inverted
@@ -34,9 +34,7 @@ _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | froze
 )
 _COPIED = frozenset(("store", "copy"))  # data that come from somewhere
 _WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
-_DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 _ELSEWHERE = frozenset(("global", "param", "local", "const"))  # not in shared memory
-_WORDS = frozenset(("load", "store"))
 # What counts where ordinary reads do; who allocates writes an address to read.
 _READING = ("load", "allocate")
 PRODUCTS = frozenset(("multiply", "commit", "wait"))
@@ -194,9 +192,9 @@ class WalkPlan:
             elif statement.does == "switch":
                 waiting += self.code.unique(statement.operands[:1], statement.scope)
             elif statement.does in COUNTED or (statement.does in _READING and self.reads):
-                if self.reads and statement.does in _DATA and not self._is_shared(statement):
+                if self.reads and statement.does in DATA and not self._is_shared(statement):
                     continue
-                if statement.does in _DATA and statement.operation.space in _ELSEWHERE:
+                if statement.does in DATA and statement.operation.space in _ELSEWHERE:
                     continue
                 if is_inverted(self.steps, index):
                     continue
@@ -215,7 +213,7 @@ class WalkPlan:
         wanted = self.closed(waiting)
         if self._rereads(wanted) and not (self.reads and self._stores_anywhere):
             self.reread = True
-            words = (self.code[index] for index in self.code.doing(*_WORDS))
+            words = (self.code[index] for index in self.code.doing(*ORDINARY))
             shared = (statement for statement in words if statement.operation.space == "shared")
             wanted = self.closed([*wanted, *(name for statement in shared for name in statement.reads)])
         return wanted | self._tensor_slice() if self.tensors else wanted
