@@ -108,15 +108,14 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
 
 
 def _of_operands(walked: KernelWalks, races: Iterable[PhaseRace]) -> Iterator[Finding]:
-    """One finding for each block that writes what products read of shared memory: its first race explains the
-    others.
+    """One finding for each block that writes what products read of shared memory, or that multiplies what is
+    written too early: its first race explains the others.
     """
     reports = PhaseReports(walked.module, walked.code, walked.tensor_plan)
-    by_writer: dict[int, list[PhaseRace]] = {}
+    by_cause: dict[tuple[str, int], list[PhaseRace]] = {}
     for race in sorted(races, key=lambda race: race.doubtful):
-        writer = race.second if race.reads == "first" else race.first
-        by_writer.setdefault(walked.flow.block_of(writer), []).append(race)
-    for some in by_writer.values():
+        by_cause.setdefault((race.reads, walked.flow.block_of(race.first)), []).append(race)
+    for some in by_cause.values():
         yield reports.race(some[0], len(some) - 1)
 
 

@@ -130,7 +130,10 @@ WITH_COPIES: dict[str, tuple[Lines, list[tuple[str, str]]]] = {
         [(FREE, waited("FREE", "%r30+24", "%r13"))],
         [],
     ),
-    "the product does not wait for the copies": ([(FULL, "")], [INCOMPLETE, ("likely", "barrier-stuck")]),
+    "the product does not wait for the copies": (
+        [(FULL, "")],
+        [INCOMPLETE, OVERWRITTEN, ("likely", "barrier-stuck")],
+    ),
     "the commit stands before the product": ([(MULTIPLY + RELEASE, RELEASE + MULTIPLY)], [OVERWRITTEN]),
     "an ordinary arrival in the place of the commit": (
         [(RELEASE, RELEASED)],
@@ -141,7 +144,7 @@ WITH_COPIES: dict[str, tuple[Lines, list[tuple[str, str]]]] = {
     "a copy into tensor memory": ([(MULTIPLY, SCALES)], []),
     "a copy into tensor memory does not wait": (
         [(MULTIPLY, SCALES), (FULL, "")],
-        [INCOMPLETE, ("likely", "barrier-stuck")],
+        [INCOMPLETE, OVERWRITTEN, ("likely", "barrier-stuck")],
     ),
     "the commit stands before the copy into tensor memory": (
         [(MULTIPLY + RELEASE, RELEASE + SCALES)],
