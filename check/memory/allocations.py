@@ -38,7 +38,7 @@ _SAYS = {
 _MENDS = {
     "allocation-kept": "deallocate all columns on every way to the end of the kernel",
     "allocation-freed": "deallocate what was allocated, once",
-    "allocation-late": "allocate before the right is given up, and no more than the time before",
+    "allocation-late": "allocate before the right is given up, and no more than before, or than there are",
 }
 _ONE_WARP: Undefined = ((("allocating-warp", "same"),),)  # only if the same warp must deallocate
 
@@ -112,7 +112,8 @@ class _Allocations:
         return self.values.operand(statement.operands[at], statement.scope).constant
 
     def findings(self) -> Iterator[Finding]:
-        yield from self._late()
+        late = list(self._late())
+        yield from late
         if not self.made:
             return
         yield from self._moved()
@@ -122,6 +123,8 @@ class _Allocations:
         elif verdicts <= {"feasible"}:
             yield from self._kept()
             yield from self._freed_twice()
+            if not late and self.counted:
+                yield from self._too_many()
 
     def _is_reached(self) -> bool:
         """Whether any thread may come to a deallocation."""
@@ -137,6 +140,24 @@ class _Allocations:
                 message = f"it allocates {self.columns[index]} columns after an allocation of fewer"
             if answer is not None:
                 yield self._finding("allocation-late", index, answer, message)
+
+    def _too_many(self) -> Iterator[Finding]:
+        """Allocations that never come, since the block itself holds the columns."""
+        most = max(self._most(index) for index in self.made)
+        for index in self.made:
+            answer = self._ask(index, lambda held, _: held.columns > most) if most else None
+            if answer is not None:
+                held = self._balance(answer) - self.columns[index]
+                message = f"it allocates {self.columns[index]} columns while the block holds {held} of {most}"
+                yield self._finding("allocation-late", index, answer, f"{message}, and waits for ever")
+
+    def _most(self, index: int) -> int:
+        """How many columns an allocation may be of; 0 if that is not known."""
+        statement = self.code[index]
+        expected, at = statement.form.operands, statement.operation.action.count
+        values = None if at is None or at >= len(expected) else expected[at][1].values
+        numbers = () if values is None else values.values
+        return max((number for number in numbers if isinstance(number, int)), default=0)
 
     def _other_warp(self) -> Iterator[Finding]:
         index, first = self.freed[0], Site(self.module, self.code.function, self.made[0])

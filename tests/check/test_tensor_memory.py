@@ -34,6 +34,12 @@ ADDRESS = "ld.shared.b32 %r3, [tile];\n"
 MADE = f"@%p1 bra MADE;\n{MAKE}MADE:\nbar.sync 0;\n{ADDRESS}"
 FREED = f"@%p1 bra FREED;\n{FREE}FREED:\n"
 MET = "bar.sync 0;\n"  # nobody loads what is deallocated
+ALL = f"""setp.lt.u32 %p4, %r1, 32;
+setp.ge.u32 %p6, %r1, 96;
+@%p4 {MAKE.replace("[tile], 64", "[tile+4], 512")}bar.sync 0;
+ld.shared.b32 %r8, [tile+4];
+"""
+ALL_FREED = "bar.sync 0;\n@%p4 " + FREE.replace("%r3, 64", "%r8, 512")
 LOAD = "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r4,%r5}, [%r3];\n"
 WAIT = "tcgen05.wait::ld.sync.aligned;\n"
 KEPT, OVER, LATE = ("error", "allocation-kept"), ("error", "allocation-freed"), ("error", "allocation-late")
@@ -52,6 +58,13 @@ ALLOCATIONS = {
     "twice": (MADE + f"@%p1 bra FREED;\n{FREE}{FREE}FREED:\n", [OVER]),
     "twice for one parameter": (MADE + f"@%p1 bra FREED;\n{FREE}@%p3 {FREE}FREED:\n", [OVER]),
     "one of two on each way": (MADE + f"@%p1 bra FREED;\n@%p3 {FREE}@!%p3 {FREE}FREED:\n", []),
+    "all columns, and then more": (ALL + MADE + FREED + ALL_FREED, [LATE]),
+    "all columns, and more once these are deallocated": (ALL + ALL_FREED + MADE + FREED, []),
+    "half of all columns, and then more": ((ALL + MADE + FREED + ALL_FREED).replace("512", "256"), []),
+    "all columns, and more where another warp may have deallocated these": (
+        ALL + ALL_FREED.replace("@%p4 ", "@%p6 ") + MADE + FREED,
+        [],
+    ),
     "fewer columns": (MADE + FREED.replace("64", "32"), [KEPT]),
     "more columns": (MADE + FREED.replace("64", "128"), [OVER]),
     "in two halves": (MADE + f"@%p1 bra FREED;\n{(FREE * 2).replace('64', '32')}FREED:\n", []),
