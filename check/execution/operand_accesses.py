@@ -16,6 +16,8 @@ from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 
 __all__ = ["CommittedRead", "OperandAccesses"]
 
+_LINE = 128  # bytes: every tensor copy begins a line
+
 
 @dataclass(eq=False, slots=True)
 class CommittedRead(TimedRead):
@@ -43,6 +45,21 @@ class OperandAccesses(SharedAccesses):
     def __init__(self, clocks: Sequence[Clock], is_lost: Callable[[], bool]) -> None:
         super().__init__(clocks)
         self._is_lost = is_lost
+        self._reached: dict[int, int] = {}  # by the first byte of a line: how far products read in it
+
+    def read(self, read: TimedRead) -> None:
+        """A product reads a matrix."""
+        line = read.region.low // _LINE * _LINE
+        self._reached[line] = max(self._reached.get(line, 0), read.region.high)
+        super().read(read)
+
+    def write(self, write: TimedWrite) -> None:
+        """A write begins. What products read in the line in which a tensor copy begins, that copy brings."""
+        reached = self._reached.get(write.region.low, 0)
+        brings_box = write.landing is not None and write.landing.size is None and not write.elsewhere
+        if brings_box and reached > write.region.high:
+            write.region = write.region._replace(high=reached)
+        super().write(write)
 
     def _fenced(self, write: TimedWrite, clocks: Mapping[int, Clock]) -> bool:
         """The same; one thread of the warp that writes may execute the fence for all of its threads."""

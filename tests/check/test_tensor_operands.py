@@ -69,6 +69,7 @@ or.b64 %rd6, %rd6, {MATRIX};
 """
 SCALES = "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+32], %rd6;\n"  # of the rows behind those of A
 MULTIPLY = f"tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 1;\n"
+NEXT_COLUMNS = f"add.s64 %rd5, %rd5, 2;\nadd.s64 %rd6, %rd6, 2;\n{MULTIPLY}"
 ARRIVE = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [{}];\n"
 RELEASE, DONE = ARRIVE.format("%r8+16"), ARRIVE.format("bars+32")
 TAIL = """tcgen05.ld.sync.aligned.32x32b.x2.b32 {%v0,%v1}, [%r4];
@@ -141,6 +142,8 @@ WITH_COPIES: dict[str, tuple[Lines, list[tuple[str, str]]]] = {
     ),
     "two products, and a commit behind both": ([(MULTIPLY, MULTIPLY + MULTIPLY)], []),
     "two products, and a commit between them": ([(RELEASE, RELEASE + MULTIPLY)], [OVERWRITTEN]),
+    "products along a row, and a commit behind them": ([(MULTIPLY, MULTIPLY + NEXT_COLUMNS)], []),
+    "products along a row, and a commit between them": ([(RELEASE, RELEASE + NEXT_COLUMNS)], [OVERWRITTEN]),
     "a copy into tensor memory": ([(MULTIPLY, SCALES)], []),
     "a copy into tensor memory does not wait": (
         [(MULTIPLY, SCALES), (FULL, "")],
