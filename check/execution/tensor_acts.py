@@ -277,8 +277,10 @@ class TensorActs(WarpActs):
             self.outside[access.statement] = Outside(
                 access.statement, access.warp, access.place, allocated, access.doubtful
             )
+        low, high, lanes = access.place
         for before in self._last.values():
-            if not before.place.meets(access.place):
+            first, end, others = before.place
+            if first >= high or low >= end or not lanes & others:
                 continue
             access.behind |= not before.only_reads
             what = self._fault(before, access)

@@ -219,7 +219,7 @@ def _heads(matrix: _Matrix, word: int) -> Iterator[ByteRegion]:
     last = matrix.rows - _HEADS
     if address is None or last < 0:
         return
-    for row in sorted({0, min(_HEADS, last), matrix.rows // 2 // _HEADS * _HEADS, last}):
+    for row in sorted({0, min(_HEADS, last), last}):
         low = address(row, 0) % ADDRESSES // GRANULE * GRANULE
         yield ByteRegion("shared", low, low + GRANULE)
 

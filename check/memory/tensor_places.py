@@ -53,10 +53,6 @@ class TensorPlace(NamedTuple):
     high: int
     lanes: int
 
-    def meets(self, other: TensorPlace) -> bool:
-        """Whether the two have a cell in common."""
-        return self.low < other.high and other.low < self.high and bool(self.lanes & other.lanes)
-
 
 class TensorOperand(NamedTuple):
     """An operand that is an address in tensor memory, by its name, and its part of the product. `is_written`:
