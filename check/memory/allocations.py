@@ -145,7 +145,9 @@ class _Allocations:
         """Allocations that never come, since the block itself holds the columns."""
         most = max(self._most(index) for index in self.made)
         for index in self.made:
-            answer = self._ask(index, lambda held, _: held.columns > most) if most else None
+            if not most:
+                continue
+            answer = self._ask(index, lambda held, before: held.columns > most and before.columns > 0)
             if answer is not None:
                 held = self._balance(answer) - self.columns[index]
                 message = f"it allocates {self.columns[index]} columns while the block holds {held} of {most}"
