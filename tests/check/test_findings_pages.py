@@ -1,6 +1,6 @@
 """docs/findings: each page's PTX has the finding that the page claims, its mend has none, its schedules are true.
 
-A fault that is no question of order has no schedules; its page says what goes wrong.
+A fault that the models of order do not have has no schedules; its page says what goes wrong.
 """
 
 from __future__ import annotations
