@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["OrderOutcome", "check_order"]
 
 _PRODUCT = "multiply"
-_TENSOR_MOVES = frozenset(("fetch", "tensor-store"))
 _PHASES = frozenset(("init", "await"))  # an mbarrier is made, or waited for
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
 _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "leave"))
@@ -208,8 +207,10 @@ def _outcome_of(code: DecodedFunction, found: GenericFindings) -> OrderOutcome:
 
 
 def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:
-    """What is found about tensor memory that threads load or store."""
-    if all(operation.does not in _TENSOR_MOVES for operation in walked.code.used):
+    """What is found about tensor memory, and about what its products read of shared memory."""
+    from .memory.tensor_places import TENSOR_ACTIONS
+
+    if all(operation.does not in TENSOR_ACTIONS for operation in walked.code.used):
         return ()
     from .execution.tensor_findings import tensor_findings
 

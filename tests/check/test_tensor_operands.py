@@ -72,15 +72,17 @@ MULTIPLY = f"tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 1;\n
 NEXT_COLUMNS = f"add.s64 %rd5, %rd5, 2;\nadd.s64 %rd6, %rd6, 2;\n{MULTIPLY}"
 ARRIVE = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [{}];\n"
 RELEASE, DONE = ARRIVE.format("%r8+16"), ARRIVE.format("bars+32")
-TAIL = """tcgen05.ld.sync.aligned.32x32b.x2.b32 {%v0,%v1}, [%r4];
+RESULT = """tcgen05.ld.sync.aligned.32x32b.x2.b32 {%v0,%v1}, [%r4];
 tcgen05.wait::ld.sync.aligned;
 st.global.v2.b32 [%rd3], {%v0,%v1};
-tcgen05.fence::before_thread_sync;
+"""
+END_OF_KERNEL = """tcgen05.fence::before_thread_sync;
 bar.sync 0;
 @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 64;
 ret;
 }
 """
+TAIL = RESULT + END_OF_KERNEL
 
 
 def waited(name: str, barrier: str, parity: str) -> str:
@@ -167,6 +169,8 @@ WITH_STORES: dict[str, tuple[Lines, list[tuple[str, str]]]] = {
         [],
     ),
     "no fence before a copy into tensor memory": ([(MULTIPLY, SCALES), (FENCE, "")], [UNFENCED]),
+    "nobody loads the result": ([(RESULT, "")], []),
+    "no fence, and nobody loads the result": ([(FENCE, ""), (RESULT, "")], [UNFENCED]),
     "no barrier": ([(MEET + ISSUE, ISSUE)], [UNSEEN]),
     "the stores do not wait for the products": ([(FREE, "")], [OVERWRITTEN]),
     "the stores wait for the products, and then all meet": ([(FREE, FREE + MEET)], []),
