@@ -58,7 +58,7 @@ RaceKey = tuple[TensorFault, int, int, int]
 
 
 class TensorRace(NamedTuple):
-    """Two accesses of the same places of tensor memory, by two warps or by one; `first` is executed first.
+    """Two accesses of tensor memory whose `places` meet, by two warps or by one; `first` is executed first.
 
     what: `early` (of what a product, copy or shift may yet access), `unfenced` (that is complete, but no
     fence of the accessing warp stands behind its wait), `overwritten` (of what others may yet load),
@@ -66,7 +66,8 @@ class TensorRace(NamedTuple):
     `store-pending` (the same of a store), `unordered` (nothing orders a store before what accesses its
     places), `freed` (nothing orders an access before the deallocation of its places), `unpipelined` (a
     product reads the result of another one, which is not known to be complete), `parallel` (nothing orders
-    two of products, copies and shifts), `stale` (an access stands behind the deallocation of its places).
+    two of products, copies and shifts), `stale` (an access stands behind the deallocation of its places, and no
+    allocation between the two).
     `released`: the last statement behind a pending load or store that makes known to the other warp what its
     warp did; −1: there is none.
     """
@@ -76,20 +77,20 @@ class TensorRace(NamedTuple):
     second: int
     released: int
     warps: tuple[int, int]
-    place: TensorPlace
+    places: tuple[TensorPlace, TensorPlace]
     doubtful: bool
 
 
 class _Access:
     """An access by a warp. It begins at one of the warp's acts, `act`, and is known to be complete at
-    another, `end`. `number`: the place of a product, copy or
-    shift among those of its warp. `only_reads`: it writes nothing
-    there. `behind`: something was written there before.
+    another, `end`. `number`: the place of a product, copy or shift among those of its warp. `only_reads`: it
+    writes nothing there. `behind`: something was written there before. `reallocated`: it deallocates, and an
+    allocation has come since, which may be of the same columns.
     """
 
     __slots__ = (
-        *("act", "behind", "does", "doubtful", "end", "number", "only_reads", "place", "released"),
-        *("statement", "warp"),
+        *("act", "behind", "does", "doubtful", "end", "number", "only_reads", "place", "reallocated"),
+        *("released", "statement", "warp"),
     )
 
     def __init__(
@@ -107,7 +108,7 @@ class _Access:
         self.only_reads, self.number = only_reads, number
         self.end = NEVER
         self.released: list[tuple[int, int]] = []  # before it is waited for: acts that make something known
-        self.behind = False
+        self.behind = self.reallocated = False
 
 
 class Outside(NamedTuple):
@@ -147,6 +148,9 @@ class TensorActs(WarpActs):
             for warp, some in by_warp(threads).items():
                 self._do(group, step, warp, some)
             return ()
+        if does == "allocate":
+            for before in self._last.values():
+                before.reallocated = before.does == "deallocate"
         return () if does in self.skips else super().act(group, step, threads)
 
     def _do(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:
@@ -285,12 +289,12 @@ class TensorActs(WarpActs):
             access.behind |= not before.only_reads
             what = self._fault(before, access)
             if what == "overwritten" and not before.behind:
-                self._found("early", access, before, before.place)  # what is loaded, nobody has written yet
+                self._found("early", access, before)  # what is loaded, nobody has written yet
             elif what is not None:
-                self._found(what, before, access, access.place)
+                self._found(what, before, access)
         self._last[access.statement, access.warp, access.place] = access
 
-    def _found(self, what: TensorFault, first: _Access, second: _Access, place: TensorPlace) -> None:
+    def _found(self, what: TensorFault, first: _Access, second: _Access) -> None:
         if self.astray:
             return
         known = self.warps[second.warp].clock.seen[first.warp]
@@ -298,7 +302,8 @@ class TensorActs(WarpActs):
         key = what, first.statement, second.statement, released[-1] if released else -1
         doubtful = first.doubtful or second.doubtful
         if key not in self.races or (self.races[key].doubtful and not doubtful):
-            self.races[key] = TensorRace(*key, (first.warp, second.warp), place, doubtful)
+            warps, places = (first.warp, second.warp), (first.place, second.place)
+            self.races[key] = TensorRace(*key, warps, places, doubtful)
 
     def _fault(self, before: _Access, now: _Access) -> TensorFault | None:
         """What is wrong with two accesses of one place."""
@@ -334,7 +339,9 @@ class TensorActs(WarpActs):
         if now.does == "deallocate":
             return None
         known = freed.warp == now.warp or self.warps[now.warp].clock.seen[freed.warp] >= freed.act
-        return "stale" if known else "freed"
+        if not known:
+            return "freed"
+        return None if freed.reallocated else "stale"
 
     def _unpipelined(self, before: _Access, now: _Access) -> TensorFault | None:
         """What is wrong with two products, copies or shifts at one place. Once issued in an order they keep

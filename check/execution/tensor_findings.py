@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
+from ..memory.tensor_places import TensorPlace
 from ..registers.fetches import LoadsInFlight
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, size_of
@@ -130,10 +131,13 @@ def _misplaced(walked: KernelWalks, warps: Mapping[int, int]) -> Finding:
 def _outside(walked: KernelWalks, accesses: Sequence[Outside]) -> Finding:
     """All accesses of columns that are not allocated: most likely too few are."""
     one = min(accesses, key=lambda one: one.doubtful)
-    columns = f"columns {one.place.low} to {one.place.high - 1}"
-    says = f"warp {one.warp} {_DOES[walked.code[one.statement].does]} {columns}"
+    says = f"warp {one.warp} {_DOES[walked.code[one.statement].does]} {_columns(one.place)}"
     what = f"{says}, counted from the first that is allocated, and {one.allocated} are allocated"
     return _of_one(walked, "tensor-outside", one.statement, one.doubtful, what, says, len(accesses) - 1)
+
+
+def _columns(place: TensorPlace) -> str:
+    return f"columns {place.low} to {place.high - 1}"
 
 
 def _of_one(
@@ -169,10 +173,9 @@ def _finding(walked: KernelWalks, races: Sequence[TensorRace], loads: LoadsInFli
     rule = rules()[_RULES[race.what]]
     code = walked.code
     statements = [code.function.statements[index] for index in (race.first, race.second)]
-    columns = f"columns {race.place.low} to {race.place.high - 1} of what is allocated"
     says = [
-        f"warp {warp} {_DOES[code[index].does]} {columns}"
-        for warp, index in zip(race.warps, (race.first, race.second), strict=True)
+        f"warp {warp} {_DOES[code[index].does]} {_columns(place)} of what is allocated"
+        for warp, index, place in zip(race.warps, (race.first, race.second), race.places, strict=True)
     ]
     why = _WHY[race.what].format(first=_NOUNS.get(code[race.first].does, ""))
     likely = race.doubtful or race.what in _LIKELY or not code.function.exact

@@ -94,6 +94,7 @@ SCALE = (
 )
 RELEASE = f"{BEFORE}mbarrier.arrive.shared::cta.b64 _, [tile+16];\n"
 FREED = "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 128;\n"
+AGAIN = "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [tile], 128;\n"
 DONE = waited(8, "DONE") + load(0)  # what commits to [tile+8] cover is loaded by all warps
 OTHERS = {("error", "allocation-freed"), ("reading", "tensor-freed")}  # of what is deallocated too early
 PENDING = "tensor-product-pending"
@@ -210,6 +211,18 @@ CASES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         f"{BEFORE}bar.sync 0;\n{FREED}{load(0)}",
         ("error", "tensor-outside"),
     ),
+    "what is deallocated and allocated again is loaded": (
+        "",
+        "",
+        f"{BEFORE}bar.sync 0;\n{FREED}{AGAIN}{BEFORE}bar.sync 0;\n{AFTER}{load(0)}",
+        (),
+    ),
+    "what is allocated again is deallocated before it is loaded": (
+        "",
+        "",
+        f"{BEFORE}bar.sync 0;\n{FREED}{AGAIN}{FREED}bar.sync 0;\n{load(0)}",
+        ("error", "tensor-outside"),
+    ),
     "lanes that there are not": ("", "", load(128 << 16), ("likely", "tensor-lanes")),
     "what is shifted is loaded behind the wait for it": (SHIFT + commit(8), "", waited(8) + load(64), ()),
     "what is shifted is loaded behind a barrier": (
@@ -227,3 +240,11 @@ def test_what_meets_in_tensor_memory(name: str) -> None:
     text = KERNEL.replace("FIRST\n", first).replace("OTHER\n", other).replace("ALL\n", everyone)
     found = {(one.tier, one.rule) for one in check_text(text, "k.ptx").findings}
     assert found - OTHERS == ({told} if told else set())
+
+
+def test_a_finding_names_the_columns_of_each_access() -> None:
+    everyone = CASES["what is deallocated is loaded"][2]
+    text = KERNEL.replace("FIRST\n", "").replace("OTHER\n", "").replace("ALL\n", everyone)
+    message = next(one.message for one in check_text(text, "k.ptx").findings if one.rule == "tensor-outside")
+    assert "deallocates columns 0 to 127 of what is allocated" in message
+    assert "loads columns 0 to 1 of what is allocated" in message
