@@ -19,10 +19,10 @@ from .grouping import grouped
 from .not_judged import (
     NotJudged,
     accesses_not_judged,
+    barriers_not_judged,
     met_in_memory,
     not_judged,
     right_block,
-    unknown_barrier,
 )
 from .operands.constants import constant_findings
 from .operands.kernel_qualifiers import qualifier_findings
@@ -135,12 +135,12 @@ def check_text(
         whole = None if function.name in inlining.placed else wholes[function.name]
         found, order = _drained(_check_function(module, function, whole, operations, target or module.target))
         findings += found
-        if order.unknown_barrier is not None:
-            unjudged += unknown_barrier(module, function, operations, order.unknown_barrier)
+        if order.unjudged_barriers is not None:
+            unjudged += barriers_not_judged(module, function, operations, order.unjudged_barriers)
         if order.met_at is not None:
             unjudged += met_in_memory(module, function, operations, order.met_at)
-        if order.unjudged is not None:
-            unjudged.append(accesses_not_judged(module, function, order.unjudged))
+        if order.unjudged_accesses is not None:
+            unjudged.append(accesses_not_judged(module, function, order.unjudged_accesses))
         if order.right_block is not None:
             unjudged.append(right_block(module, function, order.right_block))
     judged = (settled(finding, readings or {}) for finding in findings)

@@ -14,16 +14,16 @@ from .ptx.source import Function, PtxModule
 from .undeclared import undeclared_names
 
 __all__ = [
-    "BarrierKind",
     "NotJudged",
+    "Obstacle",
     "RightBlock",
     "UnjudgedAccesses",
-    "UnknownBarrier",
+    "UnjudgedBarriers",
     "accesses_not_judged",
+    "barriers_not_judged",
     "met_in_memory",
     "not_judged",
     "right_block",
-    "unknown_barrier",
 ]
 
 _NOTHING = "nothing about it was judged"
@@ -55,8 +55,8 @@ _LEFT = (
     "with the numbers that were assumed for what the PTX does not show, the wait here does not end: whether "
     "it does with those of a launch, and what stands behind it, was not judged"
 )
-BarrierKind = Literal["unnamed", "lost", "behind", "elsewhere", "left"]
-_BARRIERS: dict[BarrierKind, str] = {
+Obstacle = Literal["unnamed", "lost", "behind", "elsewhere", "left"]
+_OBSTACLES: dict[Obstacle, str] = {
     "unnamed": _UNNAMED,
     "lost": _LOST,
     "behind": _BEHIND,
@@ -119,16 +119,17 @@ class NotJudged:
 
 
 @dataclass(frozen=True)
-class UnknownBarrier:
-    """Where in the text a statement stands from which on barriers are not judged, and where what is unknown
-    there comes from. `kind`: a barrier that the PTX does not show (unnamed), a branch of which it is unknown
-    which way threads go (lost), a wait that other blocks of the cluster may end (elsewhere), what stands
-    behind a loop that goes on (behind), or a wait that does not end with the numbers that are assumed (left).
+class UnjudgedBarriers:
+    """Barriers are not judged from a statement on: where in the text it stands, and where what is unknown
+    there comes from. `obstacle`: a barrier that the PTX does not show (unnamed), a branch of which it is
+    unknown which way threads go (lost), a wait that other blocks of the cluster may end (elsewhere), what
+    stands behind a loop that goes on (behind), or a wait that does not end with the numbers that are assumed
+    (left).
     """
 
     offset: int
     why: str
-    kind: BarrierKind
+    obstacle: Obstacle
 
 
 @dataclass(frozen=True)
@@ -186,14 +187,14 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
                 yield from _plane(module, function, operations)
 
 
-def unknown_barrier(
-    module: PtxModule, function: Function, operations: Operations, barrier: UnknownBarrier
+def barriers_not_judged(
+    module: PtxModule, function: Function, operations: Operations, barriers: UnjudgedBarriers
 ) -> Iterator[NotJudged]:
     """The barriers of a function, if they are not judged from a statement on."""
     waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
     if waits:
-        why = _BARRIERS[barrier.kind].format(barrier.why)
-        yield NotJudged(f"barriers of {function.name}", module.place(barrier.offset), len(waits), why)
+        why = _OBSTACLES[barriers.obstacle].format(barriers.why)
+        yield NotJudged(f"barriers of {function.name}", module.place(barriers.offset), len(waits), why)
 
 
 def met_in_memory(

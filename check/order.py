@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..spec.errors import Place
 from ..spec.lazy_dataclass import dataclass
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
-from .not_judged import RightBlock, UnjudgedAccesses, UnknownBarrier
+from .not_judged import RightBlock, UnjudgedAccesses, UnjudgedBarriers
 from .ptx.decode import DecodedFunction, DecodedStatement
 from .ptx.flow import Flow
 from .ptx.operation import COPIES, DATA, ORDINARY, Operation, copies_both_ways
 from .ptx.source import PtxModule
-from .values.block_threads import WARP
 from .values.register_intervals import RegisterIntervals
 
 if TYPE_CHECKING:
@@ -44,9 +43,9 @@ class OrderOutcome:
     """
 
     in_step: frozenset[int] = frozenset()
-    unknown_barrier: UnknownBarrier | None = None
+    unjudged_barriers: UnjudgedBarriers | None = None
     met_at: int | None = None
-    unjudged: UnjudgedAccesses | None = None
+    unjudged_accesses: UnjudgedAccesses | None = None
     right_block: RightBlock | None = None
 
 
@@ -146,10 +145,9 @@ def _phased_order(walked: KernelWalks) -> _Ordered:
     guessed = guessed_findings(module, code, flow, walked)
     accesses = _access_order(walked)
     findings = surest((*phases, *guessed.findings, *accesses.findings, *_tensor_order(walked)))
-    unknown, alone = phases.unknown_barrier or guessed.unknown_barrier, guessed.of_several_warps
-    outcome = _outcome(unknown, accesses)
-    if alone is not None:
-        outcome = replace(outcome, right_block=RightBlock(alone, WARP))
+    outcome = _outcome(phases.unjudged_barriers or guessed.unjudged_barriers, accesses)
+    if guessed.right_block is not None:
+        outcome = replace(outcome, right_block=guessed.right_block)
     return _Ordered(findings, outcome)
 
 
@@ -170,11 +168,11 @@ class _Ordered(NamedTuple):
 
 
 def _outcome(
-    barrier: UnknownBarrier | None, accesses: _Ordered, in_step: frozenset[int] = frozenset()
+    barriers: UnjudgedBarriers | None, accesses: _Ordered, in_step: frozenset[int] = frozenset()
 ) -> OrderOutcome:
     """What is known beside findings. Where nobody gets past a barrier, that is all that is said."""
-    unjudged = accesses.outcome.unjudged if barrier is None else None
-    return replace(accesses.outcome, in_step=in_step, unknown_barrier=barrier, unjudged=unjudged)
+    unjudged = accesses.outcome.unjudged_accesses if barriers is None else None
+    return replace(accesses.outcome, in_step=in_step, unjudged_barriers=barriers, unjudged_accesses=unjudged)
 
 
 def _access_order(walked: KernelWalks) -> _Ordered:
@@ -198,12 +196,10 @@ def _access_order(walked: KernelWalks) -> _Ordered:
 
 def _outcome_of(code: DecodedFunction, found: GenericFindings) -> OrderOutcome:
     """What the executions of loads and stores of shared memory say beside findings."""
-    statements, unjudged = code.function.statements, None
-    if found.met_at is None and (one := found.unjudged) is not None:
-        unjudged = UnjudgedAccesses(statements[one.at].offset, one.why, len(one.statements), one.parts)
-    met_at = None if found.met_at is None else statements[found.met_at].offset
-    right = None if found.right is None else RightBlock(statements[found.right[0]].offset, found.right[1])
-    return OrderOutcome(met_at=met_at, unjudged=unjudged, right_block=right)
+    if found.met_at is not None:
+        met_at = code.function.statements[found.met_at].offset
+        return OrderOutcome(met_at=met_at, right_block=found.right_block)
+    return OrderOutcome(unjudged_accesses=found.unjudged, right_block=found.right_block)
 
 
 def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:
@@ -280,4 +276,4 @@ def _shared_order(values: RegisterIntervals, events: FunctionEvents, walked: Ker
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
     guessed = () if loud else guessed_findings(module, code, flow, walked).findings
     findings = surest((*certain, *phases, *guessed, *others))
-    return _Ordered(findings, _outcome(phases.unknown_barrier, accesses, phases.in_step()))
+    return _Ordered(findings, _outcome(phases.unjudged_barriers, accesses, phases.in_step()))

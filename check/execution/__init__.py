@@ -12,7 +12,7 @@ Read, in this order:
   `chosen_work.py` (numbers for other work), `ring_lengths.py` (for rings that a host makes as long as it
   likes), `block_sizes.py` (smaller blocks);
 - `stuck_waits.py` (waits that never end), `helping_acts.py` (what may yet end them), `shown_waits.py` (waits
-  that others might end, with several numbers), `unknown_barriers.py` (why something is not known);
+  that others might end, with several numbers), `unshown.py` (why something is not known);
 - `phase_findings.py` and `phase_reports.py` (what is reported, and how), `guessed_blocks.py` (the same of
   blocks whose size the PTX does not say), `same_faults.py` (what two executions have in common);
 - `access_records.py`, `generic_accesses.py`, `copy_accesses.py` and `generic_findings.py` (loads and stores

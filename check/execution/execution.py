@@ -30,7 +30,7 @@ from .deciding_numbers import deciding_numbers
 from .shared_words import SharedWords
 from .stuck_waits import Stuck, stuck_waits
 from .thread_groups import Join, ThreadGroup, merged
-from .unknown_barriers import why_not_known, why_unknown
+from .unshown import Unshown, why_barrier_not_known, why_not_known
 from .warp_acts import WarpActs
 from .warps import GroupWait, HaltedError, LostError
 
@@ -67,12 +67,11 @@ class Execution:
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on;
-    `lost_at`: where one did, why, and whether the way it goes is not known; `met_at`: a branch where threads
-    may wait for others of the block.
+    `lost_at`: where the first did; `met_at`: a branch where threads may wait for others of the block.
     `skipped`: what some threads may do was left out, since it is not known whether they do; `skipped_at`: the
-    first branch behind which it was, and why.
+    first branch behind which it was.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
-    which barrier one changes (the statement `halted_at`, and why), or after too many steps. `doubtful`: some
+    which barrier one changes (at `halted_at`), or after too many steps. `doubtful`: some
     group took a path by an assumed number. `asks_memory`: one stopped where a floating-point number in global
     memory decides. `counted`: what counters in global memory have come to, from an assumed 0.
     """
@@ -103,9 +102,9 @@ class Execution:
         self.skipped = False
         self.paused = False
         self.halted = False
-        self.halted_at: tuple[int, str] | None = None
-        self.lost_at: tuple[int, str, bool] | None = None
-        self.skipped_at: tuple[int, str] | None = None
+        self.halted_at: Unshown | None = None
+        self.lost_at: Unshown | None = None
+        self.skipped_at: Unshown | None = None
         self.met_at: int | None = None
         self.doubtful = False
         self.steps = 0
@@ -206,7 +205,8 @@ class Execution:
             except HaltedError as halted:
                 self.halted = True
                 at = halted.statement
-                self.halted_at = at, why_unknown(task.group.registers, self.plan.code[at])
+                why = why_barrier_not_known(task.group.registers, self.plan.code[at])
+                self.halted_at = Unshown(at, why, False)
             wrong = self.only_right and (self.acts.is_wrong or not self._is_certain)
             if self.halted or wrong or len(self._tasks) > _MOST_GROUPS or self.steps > _MOST_STEPS:
                 self.halted = True
@@ -450,16 +450,16 @@ class Execution:
 
     def _lose(self, group: ThreadGroup, number: int, name: str | None) -> None:
         """Remember the first branch where the PTX does not show which way threads go."""
-        self.lost_at = self.lost_at or (*self._unknown_way(group, number, name), True)
+        self.lost_at = self.lost_at or self._unknown_way(group, number, name)
 
-    def _unknown_way(self, group: ThreadGroup, number: int, name: str | None) -> tuple[int, str]:
+    def _unknown_way(self, group: ThreadGroup, number: int, name: str | None) -> Unshown:
         """A branch, and why it is not known which way threads go."""
         at = self.plan.flow.blocks[number].end - 1
         statement = self.plan.code[at]
         why = why_not_known(group.registers, () if name is None else (name,))
         if statement.does == "switch":
             why = f"is {statement.operation.opcode}, which is not followed"
-        return at, why
+        return Unshown(at, why, True)
 
     def _lose_at(self, group: ThreadGroup, lost: LostError) -> None:
         """Remember the first statement that does not show what a group does next."""
@@ -470,8 +470,8 @@ class Execution:
         if lost.parts and guard is not None:
             why = why_not_known(registers, (guard,))
         else:
-            why = why_unknown(registers, statement)
-        self.lost_at = lost.statement, why, lost.parts
+            why = why_barrier_not_known(registers, statement)
+        self.lost_at = Unshown(lost.statement, why, lost.parts)
 
     def _working(self, number: int, name: str | None) -> int | None:
         """The only side of a branch behind which anything is done until the function ends, where numbers in

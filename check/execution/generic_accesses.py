@@ -23,7 +23,7 @@ from .misplaced_accesses import Misplaced, misplaced, unit_of
 from .peer_accesses import PeerAccesses
 from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
-from .unknown_barriers import why_not_known
+from .unshown import why_not_known
 from .warp_acts import WarpActs
 from .warp_lanes import WarpLanes, lane_addresses
 from .warps import GroupWait

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..memory.shared_memory import fills_shared, sends_shared
+from ..not_judged import RightBlock, UnjudgedAccesses
 from ..ptx.decode import DecodedStatement
 from ..ptx.operation import COPIES, READS
 from ..rules import rules
@@ -28,7 +29,7 @@ from .misplaced_accesses import Misplaced, misplaced_findings
 from .phase_reports import ONE_WARP
 from .same_faults import FaultName, is_found_in_each
 from .skipped_loops import skips_work
-from .unjudged_accesses import Unjudged, unjudged_accesses
+from .unjudged_accesses import unjudged_accesses
 from .warp_lanes import LANES, WITHIN, met_between
 from .write_clashes import CLASH
 
@@ -92,7 +93,7 @@ class _Raced(NamedTuple):
     met_at: int | None
     clashed: bool
     misplaced: dict[int, Misplaced]
-    unjudged: Unjudged | None
+    unjudged: UnjudgedAccesses | None
     stuck: bool
 
 
@@ -102,8 +103,8 @@ class GenericFindings:
 
     `followed`: every thread was executed to its end, with the number of threads that the PTX names. `met_at`:
     a statement by which threads may meet in memory, so that what stands behind it was not judged. `unjudged`:
-    accesses that were not judged with the first shape of a block. `right`: a statement that only blocks of so
-    many threads execute rightly, where blocks may have no more.
+    accesses that were not judged with the first shape of a block. `right_block`: one that does right, where
+    blocks with more threads do not.
     """
 
     def __init__(self, walked: KernelWalks) -> None:
@@ -114,8 +115,8 @@ class GenericFindings:
         self._within: dict[FaultName, GenericRace] = {}
         self._executed: frozenset[int] = frozenset()
         self._misplaced: dict[int, Misplaced] = {}
-        self.unjudged: Unjudged | None = None
-        self.right: tuple[int, int] | None = None
+        self.unjudged: UnjudgedAccesses | None = None
+        self.right_block: RightBlock | None = None
         self.met_at = self.plan.meetings.decisive
         self._races = self._found() if self.met_at is None else {}
         self._of_one_warp = self._settled_by_groups()
@@ -195,9 +196,9 @@ class GenericFindings:
             if not (races or self._within or self._misplaced):
                 break
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
-            statements = [at for _, _, at in races]
+            earliest = min(second for _, _, second in races)
             races = _of_several_warps(self.plan, races)
-            self.right = None if races else (min(statements), WARP)
+            self.right_block = None if races else self._right_block(earliest, WARP)
         for size in rounded_sizes(self.plan) if races else ():
             races = self._of_fewer(races or {}, size)
         return {**self._between_blocks(), **(races or {})}
@@ -209,8 +210,12 @@ class GenericFindings:
             return races
         others = races.keys() - found.races.keys()
         if others:
-            self.right = min(second for _, _, second in others), size
+            self.right_block = self._right_block(min(second for _, _, second in others), size)
         return {key: race for key, race in races.items() if key not in others}
+
+    def _right_block(self, first: int, threads: int) -> RightBlock:
+        """A block of so many threads. `first`: the first statement that blocks with more do wrongly."""
+        return RightBlock(self.plan.function.statements[first].offset, threads)
 
     def _between_blocks(self) -> dict[FaultName, GenericRace]:
         """The races between blocks of a cluster that can be executed together, and those within one where

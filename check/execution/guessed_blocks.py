@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..findings import ERROR, INFO, LIKELY, READING, Finding
-from ..not_judged import UnknownBarrier
+from ..not_judged import RightBlock, UnjudgedBarriers
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
@@ -25,14 +25,13 @@ __all__ = ["GuessedFindings", "guessed_findings"]
 
 
 class GuessedFindings(NamedTuple):
-    """The findings with the shape of a block that comes furthest, if none is right; or where in the text one
-    of those with several warps stands, if a block of one warp, or of a few threads, is right; or what threads
-    do not get past.
+    """The findings with the shape of a block that comes furthest, if none is right; or a block of at most one
+    warp that is right where others are not; or what threads do not get past.
     """
 
     findings: Sequence[Finding] = ()
-    of_several_warps: int | None = None
-    unknown_barrier: UnknownBarrier | None = None
+    right_block: RightBlock | None = None
+    unjudged_barriers: UnjudgedBarriers | None = None
 
 
 def guessed_findings(
@@ -61,7 +60,7 @@ def guessed_findings(
             found, most = here, came
         if not here and phases.multiplies:  # otherwise too few threads, or nobody knows who multiplies
             if not told:
-                return GuessedFindings(unknown_barrier=phases.unknown_barrier)
+                return GuessedFindings(unjudged_barriers=phases.unjudged_barriers)
             open_ones = open_ones or told
     if found and not alone:
         for count in few_threads(walked.plan):
@@ -69,7 +68,8 @@ def guessed_findings(
             phases.execute((count, 1, 1))
             alone |= len(phases.executed) >= most and not any(one.tier != INFO for one in phases)
     if alone:
-        return GuessedFindings((), next((module.offset(one.place) for one in (*found, *open_ones)), None))
+        blocks = (RightBlock(module.offset(one.place), WARP) for one in (*found, *open_ones))
+        return GuessedFindings(right_block=next(blocks, None))
     usual = "shape of a block" if code.function.plane else "number of threads"
     return GuessedFindings(
         open_ones

@@ -10,7 +10,7 @@ from itertools import islice
 from ...spec.errors import Place
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Undefined
 from ..memory.byte_regions import ByteRegion
-from ..not_judged import BarrierKind, UnknownBarrier
+from ..not_judged import Obstacle, UnjudgedBarriers
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
@@ -32,6 +32,7 @@ from .same_faults import FaultName, is_found_in_each
 from .shared_accesses import PhaseRace
 from .shown_waits import shown_waits
 from .stuck_waits import Stuck
+from .unshown import Unshown
 from .warp_acts import Short, Uneven, Unlike
 
 __all__ = ["PhaseFindings"]
@@ -120,7 +121,7 @@ class PhaseFindings:
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
-    unknown_barrier: UnknownBarrier | None = None  # from where on barriers were not judged
+    unjudged_barriers: UnjudgedBarriers | None = None  # from where on barriers were not judged
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
     _excused: int | None = None  # a wait that other numbers may end
     _left: int | None = None  # a wait that other blocks of a cluster may end
@@ -138,7 +139,7 @@ class PhaseFindings:
         plan = self.plan = self.walked.plan
         alone = not self._is_reached()
         followed, ended = True, False
-        lost: list[tuple[int, str, bool] | None] = []
+        lost: list[Unshown | None] = []
         paused = True
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
         sizes = [USUAL_SIZES]
@@ -167,7 +168,7 @@ class PhaseFindings:
                 excusing.append(size)
             lost.append(found.lost_at)
             if found.halted_at is not None:
-                self.unknown_barrier = self._from(*found.halted_at, "unnamed")
+                self.unjudged_barriers = self._from(found.halted_at.at, found.halted_at.why, "unnamed")
             paused &= found.followed and found.paused
             if found.followed and not (found.paused or found.halted):
                 tried = size
@@ -178,21 +179,20 @@ class PhaseFindings:
             self._collect(Execution(plan, threads, tried, rounds=rounds, shape=shape, tries=True), alone)
         self._choose(threads, tried or sizes[-1], rounds, shape)
         if ended:
-            self.unknown_barrier = None
-        elif self.unknown_barrier is None and self._has_phases() and lost[0] is not None and all(lost):
-            at, why, parts = lost[0]
-            self.unknown_barrier = self._from(at, why, "lost" if parts else "unnamed")
+            self.unjudged_barriers = None
+        elif self.unjudged_barriers is None and self._has_phases() and all(lost) and (one := lost[0]):
+            self.unjudged_barriers = self._from(one.at, one.why, "lost" if one.parts else "unnamed")
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         in_cluster = not (alone and self._maps_own)
         together = in_cluster and self._execute_together(threads)
-        if self._left is not None and self.unknown_barrier is None and not (together or self.stuck):
-            self.unknown_barrier = self._from(self._left, self._why_apart(), "elsewhere")
-        if self.unknown_barrier is None and not (together or self.stuck):
+        if self._left is not None and self.unjudged_barriers is None and not (together or self.stuck):
+            self.unjudged_barriers = self._from(self._left, self._why_apart(), "elsewhere")
+        if self.unjudged_barriers is None and not (together or self.stuck):
             if paused:
                 self._tell_behind(plan)
             elif self._excused is not None and not self._is_signalled:
-                self.unknown_barrier = self._from(self._excused, "", "left")
+                self.unjudged_barriers = self._from(self._excused, "", "left")
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -221,11 +221,11 @@ class PhaseFindings:
         """Remember the first statement that counts behind loops which no execution left."""
         behind = (index for index in plan.roles if self.flow.block_of(index) not in self.executed)
         for index in islice(behind, 1):
-            self.unknown_barrier = self._from(index, "", "behind")
+            self.unjudged_barriers = self._from(index, "", "behind")
 
-    def _from(self, index: int, why: str, kind: BarrierKind) -> UnknownBarrier:
+    def _from(self, index: int, why: str, obstacle: Obstacle) -> UnjudgedBarriers:
         """From a statement on, barriers were not judged."""
-        return UnknownBarrier(self.code.function.statements[index].offset, why, kind)
+        return UnjudgedBarriers(self.code.function.statements[index].offset, why, obstacle)
 
     def _why_apart(self) -> str:
         """Why the blocks of a cluster were not executed together."""

@@ -66,8 +66,8 @@ class TensorRace(NamedTuple):
     `store-pending` (the same of a store), `unordered` (nothing orders a store before what accesses its
     places), `freed` (nothing orders an access before the deallocation of its places), `unpipelined` (a
     product reads the result of another one, which is not known to be complete), `parallel` (nothing orders
-    two of products, copies and shifts), `stale` (an access stands behind the deallocation of its places, and no
-    allocation between the two).
+    two of products, copies and shifts), `stale` (an access stands behind the deallocation of its places, and
+    no allocation between the two).
     `released`: the last statement behind a pending load or store that makes known to the other warp what its
     warp did; −1: there is none.
     """

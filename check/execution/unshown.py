@@ -1,8 +1,9 @@
-"""Why nobody knows which barrier or phase a statement names, how many arrive, or where threads go."""
+"""Statements at which the PTX does not show how threads go on, and where what is unknown there comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from ..ptx.decode import DecodedStatement
 from ..ptx.operation import BROUGHT
@@ -10,13 +11,23 @@ from ..values.lane_numbers import LaneNumbers
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
 
-__all__ = ["why_not_known", "why_unknown"]
+__all__ = ["Unshown", "why_barrier_not_known", "why_not_known"]
 
 _PARAMETERS = frozenset(("parameter", "places"))  # results that loads of parameters have
 _TOGETHER = frozenset(("lane", "agreed"))  # results that some threads' numbers have, and others' do not
 
 
-def why_unknown(registers: Registers, statement: DecodedStatement) -> str:
+class Unshown(NamedTuple):
+    """A statement at which the PTX does not show how threads go on. `why`: where what is unknown there comes
+    from. `parts`: which way threads go is unknown; otherwise, which barrier or phase is, or how many arrive.
+    """
+
+    at: int
+    why: str
+    parts: bool
+
+
+def why_barrier_not_known(registers: Registers, statement: DecodedStatement) -> str:
     """Where a barrier's address or name comes from, its phase or its count, at a statement that cannot be
     followed.
     """
