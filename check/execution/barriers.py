@@ -138,9 +138,8 @@ class Mbarrier:
         self.later: list[bool] = [False] * first  # whether it has waited for operations of threads
         self.boxes: list[Boxes] = []  # of ended phases
         self.filled: list[Filled] = []  # by ended phases
-        self.beside: dict[
-            int, list[Landing]
-        ] = {}  # by ended phase: copies of known size beside tensor copies
+        # By ended phase: copies of known size beside tensor copies.
+        self.beside: dict[int, list[Landing]] = {}
         self._warps = warps
         self._slow = slow
         self._now = _MbarrierPhase(count, Clock(warps))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import gt
 
+from ..ptx.operation import DATA
 from ..values.block_threads import by_warp
 from ..values.lane_numbers import LaneNumbers
 from ..walks.stored_data import StoredData
@@ -31,7 +32,7 @@ from .write_clashes import WriteClashes
 
 __all__ = ["GenericActs"]
 
-_ACCESSES = frozenset(("load", "store", "update", "allocate"))
+_ACCESSES = DATA | {"allocate"}
 
 
 @dataclass(slots=True)

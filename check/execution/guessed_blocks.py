@@ -2,7 +2,7 @@
 
 What is found is likely if there is something with each number of threads that blocks usually have, or that
 barriers name. One number with which nothing is found clears the function; one with which the readings of the
-text decide leaves these. If only blocks of one warp are right, or of a few threads, nobody knows.
+text decide leaves these. If only blocks of at most one warp are right, nobody knows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def guessed_findings(
     found: tuple[Finding, ...] = ()
     open_ones: tuple[Finding, ...] = ()
     most = 0  # blocks of the function that some number of threads comes to
-    alone = False  # whether a block of one warp is right
+    is_small_right = False  # whether a block of at most one warp is right
     least = WARPGROUP if code.doing("multiply") else WARP
     for shape in usual_shapes(walked.plan):
         if size_of(shape) < least:
@@ -53,7 +53,7 @@ def guessed_findings(
         told = tuple(one for one in phases if one.tier in (ERROR, LIKELY, READING))
         here = tuple(one for one in told if one.tier != READING)
         if size_of(shape) == WARP and not told:
-            alone = True
+            is_small_right = True
             continue
         came = len(phases.executed)
         if came > most or (came == most and not here):
@@ -62,12 +62,13 @@ def guessed_findings(
             if not told:
                 return GuessedFindings(unjudged_barriers=phases.unjudged_barriers)
             open_ones = open_ones or told
-    if found and not alone:
+    if found and not is_small_right:
         for count in few_threads(walked.plan):
             phases = PhaseFindings(module, code, flow, walked)
             phases.execute((count, 1, 1))
-            alone |= len(phases.executed) >= most and not any(one.tier != INFO for one in phases)
-    if alone:
+            is_right = not any(one.tier != INFO for one in phases)
+            is_small_right |= is_right and len(phases.executed) >= most
+    if is_small_right:
         blocks = (RightBlock(module.offset(one.place), WARP) for one in (*found, *open_ones))
         return GuessedFindings(right_block=next(blocks, None))
     usual = "shape of a block" if code.function.plane else "number of threads"

@@ -1,7 +1,8 @@
 """Accesses of shared memory beside products that read it until a commit behind them arrives (9.7.16.6.5).
 
-One thread multiplies: a product is over for warps that know of a phase at which a commit behind it arrives.
-Its clock counts that beside the acts of warps, by the number of what its warp has issued.
+Copies into tensor memory read so, too. One thread issues them: they are over for warps that know of a phase
+at which a commit behind them arrives. A clock counts them beside the acts of warps: of what each warp has
+issued, how much is known to be over.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _LINE = 128  # bytes: every tensor copy begins a line
 
 @dataclass(eq=False, slots=True)
 class CommittedRead(TimedRead):
-    """A product reads a matrix. `engine`: where clocks count what its warp has issued; `number`: the place of
-    the product among that.
+    """A product reads a matrix, or a copy its source. `engine`: where clocks count what its warp has issued;
+    `number`: the place of the product or copy among that.
     """
 
     engine: int = 0

@@ -149,9 +149,8 @@ class SharedAccesses:
         self.clocks = clocks
         self._reads: dict[tuple[int, ByteRegion, int], _LastRead] = {}  # by statement, bytes, and first warp
         self.races: dict[tuple[str, int, int], PhaseRace] = {}
-        self.filled: dict[
-            tuple[int, int], dict[ByteRegion, int]
-        ] = {}  # by mbarrier and phase: what its copies fill
+        # By mbarrier and phase: what its copies fill.
+        self.filled: dict[tuple[int, int], dict[ByteRegion, int]] = {}
         self.ordered: set[tuple[int, int]] = set()  # pairs of statements on the same bytes
         self._unfenced: dict[int, list[TimedWrite]] = {}  # by warp: its stores with no fence since
         self._fences: dict[int, list[_Fence]] = {}

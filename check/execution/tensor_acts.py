@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from ...spec.described_operands import INSTRUCTION
 from ..memory.byte_regions import ByteRegion
-from ..memory.matrices import GRANULE, heads_at, source_heads
+from ..memory.matrices import GRANULE, product_heads, source_heads
 from ..memory.tensor_places import (
     COMMITTED,
     TENSOR_ACTIONS,
@@ -243,7 +243,7 @@ class TensorActs(WarpActs):
         if rows := copied_rows(statement):
             regions = source_heads(statement, words, rows)
         elif shape is not None:
-            regions = heads_at(statement, words, shape)
+            regions = product_heads(statement, words, shape)
         began = {warp: self.warps[warp].clock.seen[warp]}
         doubtful, engine, number = self._doubtful(group, step), self.count + warp, self._issued[warp]
         for region in regions:

@@ -1,4 +1,6 @@
-"""Findings about accesses of tensor memory that nothing orders, by an execution of a kernel's threads."""
+"""Findings about accesses of tensor memory, and of what products with sums there read of shared memory: by an
+execution of a kernel's threads.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The bytes of shared memory that a product reads: by its descriptors, and by spec/addresses.yaml."""
+"""The bytes of shared memory that a product reads, or a copy into tensor memory: by its descriptors, and by
+spec/addresses.yaml.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ __all__ = [
     "described",
     "descriptor_texts",
     "granules",
-    "heads_at",
     "matrices",
     "matrices_at",
+    "product_heads",
     "rows_at",
     "source_heads",
 ]
@@ -178,7 +180,7 @@ def _address(matrix: _Matrix, fields: tuple[tuple[str, int], ...]) -> Callable[[
 
 
 @lru_cache(maxsize=1 << 12)
-def heads_at(
+def product_heads(
     statement: DecodedStatement, words: tuple[int | None, ...], shape: int
 ) -> tuple[ByteRegion, ...]:
     """Some bytes that a product surely reads, whose shape the word of a descriptor says: the first ones of a
@@ -204,13 +206,15 @@ def heads_at(
 
 
 @lru_cache(maxsize=1 << 10)
-def source_heads(statement: DecodedStatement, words: tuple[int | None, ...], rows: int) -> list[ByteRegion]:
-    """The same of a copy of so many rows of bytes."""
+def source_heads(
+    statement: DecodedStatement, words: tuple[int | None, ...], rows: int
+) -> tuple[ByteRegion, ...]:
+    """The same of a copy into tensor memory, of so many rows of bytes."""
     found = list[ByteRegion]()
     for operand, word in zip(statement.described, words, strict=True):
         if word is not None:
             found += _heads(_Matrix(operand.text, str(operand.operand.descriptor), rows, 1, 1, "K"), word)
-    return found
+    return tuple(found)
 
 
 def _heads(matrix: _Matrix, word: int) -> Iterator[ByteRegion]:

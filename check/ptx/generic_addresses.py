@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from .dataflow import closure
 from .decode import DecodedFunction, DecodedStatement
 from .operands import number_of
-from .operation import Operation
+from .operation import DATA, Operation
 
 __all__ = ["with_known_spaces"]
 
-_ACCESSES = ("load", "store", "update")
 _SUMS = frozenset(("add", "or", "xor"))
 _PRODUCTS = frozenset(("mad", "mad24"))  # and a sum: the pointer is the third source
 _LOW = 1 << 31  # a mask from here on, or below 0, aligns a pointer; others leave its last bits only
@@ -22,7 +21,7 @@ _LOW = 1 << 31  # a mask from here on, or below 0, aligns a pointer; others leav
 
 def with_known_spaces(code: DecodedFunction) -> DecodedFunction:
     """A function whose accesses by generic addresses of shared memory are accesses of shared memory."""
-    generic = [i for i in code.doing(*_ACCESSES) if code.operation(i).space == "generic"]
+    generic = [i for i in code.doing(*DATA) if code.operation(i).space == "generic"]
     if not generic or not any(map(_makes, code.used)):
         return code
     pointers = _Pointers(code)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
-from ..ptx.operation import COPIES, copies_both_ways
+from ..ptx.operation import COPIES, DATA, copies_both_ways
 from ..ptx.source import PtxModule
 from ..rules import rules
 from .block_accesses import BlockAccess, BlockRace
@@ -111,7 +111,7 @@ def _can_race(plan: WalkPlan) -> bool:
     out of it: two copies of one direction are not judged.
     """
     operations = [plan.code.operation(index) for index in plan.roles]
-    ordinary = any(one.does in ("load", "store", "update") for one in operations)
+    ordinary = any(one.does in DATA for one in operations)
     return ordinary or copies_both_ways(operations)
 
 

@@ -15,7 +15,7 @@ from ..memory.matrices import descriptor_texts
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import number_of
-from ..ptx.operation import BROUGHT, Operation
+from ..ptx.operation import BROUGHT, COPIES, Operation
 
 __all__ = ["LoadedParameter", "lie_in_shared", "shared_offsets"]
 
@@ -170,7 +170,7 @@ def lie_in_shared(statement: DecodedStatement) -> int:
     """How many of a statement's addresses, the first ones, surely lie in shared memory; none of a bulk copy's
     do.
     """
-    if statement.does in ("copy", "bulk-copy"):
+    if statement.does in COPIES:
         return int(statement.does == "copy")
     return len(statement.operands) if statement.operation.space == "shared" else 0
 
