@@ -109,12 +109,13 @@ def _with_rings(walked: KernelWalks, judge: Callable[[KernelWalks], _Ordered]) -
     usual = judge(walked)
     if not walked.code.doing("init"):
         return usual
-    from .execution.ring_lengths import RING_LENGTHS, ring_parameters
+    from .execution.ring_lengths import ring_lengths, ring_parameters
 
     names = ring_parameters(walked.plan)
     if not names:
         return usual
-    first, *others = (judge(walked.with_numbers(dict.fromkeys(names, length))) for length in RING_LENGTHS)
+    lengths = ring_lengths(walked.plan)
+    first, *others = (judge(walked.with_numbers(dict.fromkeys(names, length))) for length in lengths)
     in_each = set.intersection(*({*map(_named, one.findings)} for one in others))
     known = {_named(one): one for one in usual.findings}
     findings = [

@@ -2,20 +2,23 @@
 
 Where a parameter says how many mbarriers are initialised, the usual number of a size is too large twice: no
 thread comes round, and there is no room for so many stages. Which length a host passes nobody says. A kernel
-is right with those that it has room for, and these are small: what is wrong must be so with each of a few.
+is right with those that it has room for, and these are small: what is wrong must be so with each of a few. A
+kernel that always fills more stages ahead needs more: what is wrong must be so with as many, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..ptx.operands import number_of
 from ..walks.walk_plan import WalkPlan
 from .deciding_numbers import deciding_sizes
 
-__all__ = ["RING_LENGTHS", "ring_parameters"]
+__all__ = ["ring_lengths", "ring_parameters"]
 
-# The first needs the least room; with the others, kernels are right that always fill several stages ahead.
-RING_LENGTHS = (2, 3, 4)
+# The first needs the least room; with the others, kernels are right that fill a few stages ahead.
+_LENGTHS = (2, 3, 4)
+_MOST = 16  # stages: rings are hardly ever longer
 _MAKES = frozenset(("init", "invalidate", "memory-fence", "proxy-fence", "store"))
 
 
@@ -25,6 +28,23 @@ def ring_parameters(plan: WalkPlan) -> list[str]:
     """
     guards = {name for index in plan.code.doing("init") for name in _guards(plan, index)}
     return sorted(deciding_sizes(plan, plan.closed(guards))) if guards else []
+
+
+def ring_lengths(plan: WalkPlan) -> tuple[int, ...]:
+    """The lengths with each of which something must be wrong; the last is the largest number of stages that
+    threads may fill ahead, if that is more: one with which they compare what is alike in all of them.
+    """
+    ahead = max((number for number in _compared_numbers(plan) if number <= _MOST), default=0)
+    return (*_LENGTHS, ahead) if ahead > _LENGTHS[-1] else _LENGTHS
+
+
+def _compared_numbers(plan: WalkPlan) -> Iterator[int]:
+    """The literals with which numbers are compared that do not tell threads apart."""
+    for statement in plan.code:
+        if statement.operation.words[0] == "setp" and plan.differing.isdisjoint(statement.reads):
+            for text in statement.operands[1:]:
+                if (number := number_of(text)) is not None:
+                    yield number
 
 
 def _guards(plan: WalkPlan, index: int) -> Iterator[str]:

@@ -165,15 +165,15 @@ ret;
 """
 
 
-@pytest.mark.parametrize("some", ["2", "3", "4", "n"])
+@pytest.mark.parametrize("some", ["2", "3", "4", "6", "8", "n"])
 def test_a_kernel_that_fills_some_stages_ahead_has_as_many(some: str) -> None:
     """A ring that is shorter than what the kernel fills ahead is none that a host asks for."""
     report = check_text(AHEAD.replace("SOME", some), "k.ptx")
     assert not [one for one in report.findings if one.tier in (ERROR, LIKELY)]
 
 
-@pytest.mark.parametrize("some", ["2", "n"])
+@pytest.mark.parametrize("some", ["2", "6", "8", "n"])
 def test_one_that_reads_what_it_has_filled_without_a_wait(some: str) -> None:
     wait = "FULL: mbarrier.try_wait.parity.shared::cta.b64 q,[a],ph; @!q bra FULL;\n"
     report = check_text(AHEAD.replace("SOME", some).replace(wait, ""), "k.ptx")
-    assert {(one.tier, one.rule) for one in report.findings} >= {(LIKELY, "copy-incomplete")}
+    assert {one.rule for one in report.findings if one.tier in (ERROR, LIKELY)} == {"copy-incomplete"}
