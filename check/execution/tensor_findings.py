@@ -84,7 +84,7 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
         if found.skipped:
             return ()
         races, outside, misplaced = acts.races | races, acts.outside | outside, acts.misplaced | misplaced
-        guessed = found.sizes.memory is not None or found.counted > 0
+        guessed = found.sizes.memory is not None or found.counted > 0 or not function.exact
         for pair, one in acts.accesses.races.items():
             operands.setdefault(pair, replace(one, doubtful=one.doubtful or guessed))
         if len(sizes) == 1:

@@ -204,3 +204,12 @@ def test_a_warp_copies_and_another_one_multiplies(name: str) -> None:
 def test_all_threads_store_and_one_multiplies(name: str) -> None:
     lines, expected = WITH_STORES[name]
     assert told(STORED, lines) == expected
+
+
+def test_what_a_smaller_block_does_rightly_is_likely_wrong_at_most() -> None:
+    """With 128 threads, stores fill the tiles; with 256, they go on into the other stage."""
+    size = ".reqntid 128, 1, 1"
+    larger = told(STORED, [(size, ".maxntid 256, 1, 1")])
+    assert ("likely", "shared-unsynchronised") in larger and all(tier == "likely" for tier, _ in larger)
+    assert told(STORED, [(size, ".maxntid 128, 1, 1")]) == []
+    assert told(STORED, [(size, ".maxntid 128, 1, 1"), (FREE, "")]) == [("likely", "shared-overwritten")]
