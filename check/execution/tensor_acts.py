@@ -275,8 +275,10 @@ class TensorActs(WarpActs):
         self._judge(_Access(step, warp, act, place, self._doubtful(group, step), False))
 
     def _judge(self, access: _Access) -> None:
-        """Hold an access against what is allocated, and against those before it."""
-        allocated = self._allocated.count
+        """Hold an access against what is allocated, and against those before it. A deallocation of more is
+        told by what a path of one thread allocates.
+        """
+        allocated = 0 if access.does == "deallocate" else self._allocated.count
         if allocated and access.place.high > allocated and access.statement not in self.outside:
             self.outside[access.statement] = Outside(
                 access.statement, access.warp, access.place, allocated, access.doubtful

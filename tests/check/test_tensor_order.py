@@ -190,6 +190,10 @@ IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
         [("[tile], 128", "[tile], 32"), ("%r3, 128", "%r3, 32"), ("[%r3], %rd1", "[%r8], %rd1"), (EMPTY, "add.u32 %r8, %r3, 8;\n" + EMPTY)],
         [("error", "tensor-outside")],
     ),
+    "more columns are deallocated than are allocated": (
+        [("%r3, 128", "%r3, 256")],
+        [("error", "allocation-freed")],
+    ),
     "as many columns are allocated as are multiplied into": (
         [("[tile], 128", "[tile], 32"), ("%r3, 128", "%r3, 32")],
         [],
