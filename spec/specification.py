@@ -110,7 +110,8 @@ class Specification:
         """The layout of an operand of a variant; raises Question when it has none, or an opaque one."""
         operand, instruction = named_operand(variant, operand), variant.instruction
         own = instruction.operands.get(operand)
-        key = None if own is not None and own.descriptor else layout_key(variant, operand)
+        described = own is not None and own.descriptor is not None and operand not in variant.layouts
+        key = None if described else layout_key(variant, operand)
         if key is None:
             meant = [own] if own is not None else [found for _, found in operands_of(instruction, operand)]
             kinds = [found.descriptor for found in meant if found.descriptor]

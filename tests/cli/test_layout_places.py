@@ -208,7 +208,7 @@ def test_pictures_from_the_mnemonic(layout: Run) -> None:
         (("tcgen05.d.F", "--idesc", "1"), "--idesc goes with a mnemonic"),
         (("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "--operand", "A", "--idesc", "1"),
          "takes no instruction descriptor"),
-        ((UNPACKED.partition(".b8x16")[0], "--operand", "s-desc"), "has no layout for 's-desc'; it has: taddr"),
+        ((UNPACKED.partition(".b8x16")[0], "--operand", "s-desc"), "lies in shared memory, behind a matrix descriptor"),
     ],
 )  # fmt: skip
 def test_mnemonics_without_an_answer(layout: Run, words: tuple[str, ...], why: str) -> None:
