@@ -66,8 +66,9 @@ def guessed_findings(
         for count in few_threads(walked.plan):
             phases = PhaseFindings(module, code, flow, walked)
             phases.execute((count, 1, 1))
-            is_right = not any(one.tier != INFO for one in phases)
-            is_small_right |= is_right and len(phases.executed) >= most
+            if len(phases.executed) >= most and all(one.tier == INFO for one in phases):
+                is_small_right = True
+                break
     if is_small_right:
         blocks = (RightBlock(module.offset(one.place), WARP) for one in (*found, *open_ones))
         return GuessedFindings(right_block=next(blocks, None))

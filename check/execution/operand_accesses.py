@@ -8,12 +8,10 @@ issued, how much is known to be over.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
-from ..memory.byte_regions import ByteRegion
 from .clocks import Clock
-from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
+from .shared_accesses import PhaseRace, SharedAccesses, TimedRead, TimedWrite
 
 __all__ = ["CommittedRead", "OperandAccesses"]
 
@@ -70,17 +68,7 @@ class OperandAccesses(SharedAccesses):
         fences = [fence.act for fence in self._fences.get(write.warp, ()) if fence.act > made]
         return all(any(clock.seen[write.warp] >= act for act in fences) for clock in clocks.values())
 
-    def _found(
-        self,
-        what: str,
-        write: TimedWrite,
-        other: int,
-        region: ByteRegion,
-        doubtful: bool,
-        partly: bool = False,
-        reads: Literal["first", "second", "none"] = "second",
-    ) -> None:
+    def _keep(self, race: PhaseRace) -> None:
         """What is wrong with two writes is found where loads and copies are looked at."""
-        if reads != "none" and not self._is_lost():
-            told = "pending" if what == "overwritten" else what
-            super()._found(told, write, other, region, doubtful, partly, reads)
+        if race.reads != "none" and not self._is_lost():
+            super()._keep(replace(race, what="pending") if race.what == "overwritten" else race)

@@ -364,13 +364,16 @@ class SharedAccesses:
         reads: Literal["first", "second", "none"] = "second",
     ) -> None:
         first, second = (other, write.statement) if reads == "first" else (write.statement, other)
-        key = what, first, second
-        known, doubtful = self.races.get(key), doubtful or write.doubtful
-        if known is None or (known.doubtful, known.partly) > (doubtful, partly):
-            landing = None if write.landing is None else (write.landing.barrier, write.warp)
-            self.races[key] = PhaseRace(
-                what, first, second, write.region, region, doubtful, partly, reads, landing
-            )
+        landing = None if write.landing is None else (write.landing.barrier, write.warp)
+        doubtful = doubtful or write.doubtful
+        self._keep(PhaseRace(what, first, second, write.region, region, doubtful, partly, reads, landing))
+
+    def _keep(self, race: PhaseRace) -> None:
+        """Remember a race: of two between the same statements, the surer one."""
+        key = race.what, race.first, race.second
+        known = self.races.get(key)
+        if known is None or (known.doubtful, known.partly) > (race.doubtful, race.partly):
+            self.races[key] = race
 
     def ended(self, reads: Iterable[TimedRead], warp: int) -> None:
         """A warp has waited for products."""

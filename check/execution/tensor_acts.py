@@ -125,6 +125,7 @@ class TensorActs(WarpActs):
     """The warps and barriers of a block, and what they do to tensor memory."""
 
     skips = frozenset(("load", "allocate", "multiply", "commit", "wait"))
+    columns: AllocatedColumns
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads, parts=2)
@@ -132,7 +133,7 @@ class TensorActs(WarpActs):
         self.races: dict[RaceKey, TensorRace] = {}
         self.outside: dict[int, Outside] = {}  # by statement
         self.misplaced: dict[int, int] = {}  # by statement: a warp that names lanes of others
-        self.columns = self._allocated = AllocatedColumns()
+        self.columns = AllocatedColumns()
         self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
         # By warp: loads and stores that were not waited for.
         self._pending: list[list[_Access]] = [[] for _ in self.warps]
@@ -157,10 +158,8 @@ class TensorActs(WarpActs):
         match step.statement.does:
             case "fetch" | "tensor-store":
                 self._move(group, step, warp, threads)
-            case "tensor-multiply":
-                self._product(group, step, warp, threads[0])
-            case "tensor-copy" | "tensor-shift":
-                self._fill(group, step, warp, threads[0])
+            case does if does in COMMITTED:
+                self._issue(group, step, warp, threads[0])
             case "deallocate":
                 self._free(group, step, warp, threads[0])
             case "fetch-wait":
@@ -218,21 +217,27 @@ class TensorActs(WarpActs):
         self._judge(access)
         self._pending[warp].append(access)
 
-    def _product(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
-        """A product by one thread of a warp: its result, and what it reads of tensor memory."""
-        statement = step.statement
+    def _issue(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
+        """A product, a copy into tensor memory or a shift there, by one thread of a warp: what it reads of
+        shared memory, and what it accesses of tensor memory.
+        """
+        statement, multiplies = step.statement, step.statement.does == "tensor-multiply"
         self._issued[warp] += 1
         word = statement.part(INSTRUCTION)
-        shape = None if word is None else group.registers.value(word.text, statement.scope)
-        doubtful = self._doubtful(group, step)
-        self._read(group, step, warp, thread, number_at(shape, thread))
+        value = None if word is None else group.registers.value(word.text, statement.scope)
+        shape, doubtful = number_at(value, thread), self._doubtful(group, step)
+        self._read(group, step, warp, thread, shape)
         for operand in tensor_operands(statement):
             at = group.registers.at(operand.address, statement.scope, thread)
             if at is None:
                 continue
-            place = product_place(statement, operand, at, number_at(shape, thread))
-            act = self.warps[warp].clock.seen[warp]
-            self._judge(_Access(step, warp, act, place, doubtful, not operand.is_written, self._issued[warp]))
+            if multiplies:
+                place: TensorPlace | None = product_place(statement, operand, at, shape)
+            else:
+                place = filled_place(statement, operand, at)
+            if place is not None:
+                act, only_reads = self.warps[warp].clock.seen[warp], multiplies and not operand.is_written
+                self._judge(_Access(step, warp, act, place, doubtful, only_reads, self._issued[warp]))
 
     def _read(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int, shape: int | None) -> None:
         """What a product of some shape, or a copy, reads of shared memory, as far as that is sure."""
@@ -251,19 +256,6 @@ class TensorActs(WarpActs):
                 CommittedRead(step.position, region, doubtful, began, GRANULE, engine=engine, number=number)
             )
 
-    def _fill(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
-        """A copy into tensor memory, or a shift there, by one thread of a warp."""
-        statement = step.statement
-        self._issued[warp] += 1
-        self._read(group, step, warp, thread, None)
-        doubtful = self._doubtful(group, step)
-        for operand in tensor_operands(statement):
-            at = group.registers.at(operand.address, statement.scope, thread)
-            place = None if at is None else filled_place(statement, operand, at)
-            if place is not None:
-                act = self.warps[warp].clock.seen[warp]
-                self._judge(_Access(step, warp, act, place, doubtful, False, self._issued[warp]))
-
     def _free(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
         """A warp deallocates: whatever others do there must have been done."""
         statement = step.statement
@@ -278,7 +270,7 @@ class TensorActs(WarpActs):
         """Hold an access against what is allocated, and against those before it. A deallocation of more is
         told by what a path of one thread allocates.
         """
-        allocated = 0 if access.does == "deallocate" else self._allocated.count
+        allocated = 0 if access.does == "deallocate" else self.columns.count
         if allocated and access.place.high > allocated and access.statement not in self.outside:
             self.outside[access.statement] = Outside(
                 access.statement, access.warp, access.place, allocated, access.doubtful
@@ -309,10 +301,9 @@ class TensorActs(WarpActs):
 
     def _fault(self, before: _Access, now: _Access) -> TensorFault | None:
         """What is wrong with two accesses of one place."""
-        both_read = before.only_reads and now.only_reads
         if before.does == "deallocate":
             return self._freed(before, now)
-        if both_read:
+        if before.only_reads and now.only_reads:
             return None
         if before.does in COMMITTED and now.does in COMMITTED:
             return self._unpipelined(before, now)

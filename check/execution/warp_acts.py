@@ -86,6 +86,8 @@ class WarpActs(BarrierActs):
         for (address, phase), regions in self.accesses.filled.items():
             barrier = self.mbarriers[address]
             expected = barrier.bytes[phase] if 0 <= phase < len(barrier.bytes) else None
+            if not expected:
+                continue
             read, end = 0, -1
             for region in sorted(regions, key=lambda region: region.low):
                 read += max(region.high - max(region.low, end), 0)
@@ -93,11 +95,10 @@ class WarpActs(BarrierActs):
             least = min(region.high - region.low for region in regions)
             beside = barrier.beside.get(phase, [])
             others = 0 if any(copy.row for copy in beside) else total(copy.size for copy in beside) or 0
-            is_left_out = others and expected and 0 <= expected - read < others
             product = regions[max(regions, key=lambda region: region.low)]
-            if expected and expected <= read - least:
+            if expected <= read - least:
                 found[product] = Short(product, expected, read)
-            elif expected and is_left_out and comes_to(beside, expected - read):
+            elif 0 <= expected - read < others and comes_to(beside, expected - read):
                 found[product] = Short(product, expected, read, others)
         return found
 

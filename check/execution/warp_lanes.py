@@ -123,6 +123,12 @@ class _LaneAccess:
         self.met.append(lanes)
 
 
+def _whole(access: GenericAccess, threads: tuple[int, ...]) -> _LaneAccess:
+    """An access that each of some lanes makes as a whole."""
+    start, flags, _ = access.bytes
+    return _LaneAccess(access, LaneAddresses(False, start, threads, 0), flags.bit_length())
+
+
 @dataclass(slots=True)
 class _WarpRecord:
     """What the lanes of a warp have written and loaded since all met last, by statement. `parted`: they have
@@ -213,18 +219,15 @@ class WarpLanes:
 
     def fill(self, warp: int, access: GenericAccess, lane: int) -> None:
         """A lane of a warp starts a bulk copy into bytes that others may have loaded."""
-        lanes, (start, flags, lines) = self._warps[warp], access.bytes
-        now = _LaneAccess(access, LaneAddresses(False, start, (lane,), 0), flags.bit_length())
-        for before in lanes.loaded.values() if lanes.loaded_lines & lines else ():
+        lanes, now = self._warps[warp], _whole(access, (lane,))
+        for before in lanes.loaded.values() if lanes.loaded_lines & access.bytes.lines else ():
             self._hold(warp, before, now, False)
 
     def awaited(self, warp: int, wait: int, copy: GenericAccess, threads: tuple[int, ...]) -> None:
         """Threads of a warp have waited at a statement for a bulk copy, each of them for all of it."""
-        start, flags, _ = copy.bytes
-        access = copy._replace(statement=wait)
-        now = _LaneAccess(access, LaneAddresses(False, start, threads, 0), flags.bit_length())
+        now = _whole(copy._replace(statement=wait), threads)
         now.meet(lanes_of(threads))
-        self._put(self._warps[warp], now, start)
+        self._put(self._warps[warp], now, copy.bytes.start)
 
     @staticmethod
     def _put(lanes: _WarpRecord, now: _LaneAccess, start: int | None = None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxmma.check.check_file import check_text
+from .changed_kernels import Lines, told
 
 SHAPE = 1 << 4 | 1 << 7 | 1 << 10 | 64 >> 3 << 17 | 128 >> 4 << 24  # M = 128, N = 64, D of f32
 MATRIX = 2 << 61 | 1 << 46 | 64 << 32 | 1 << 16  # rows of 128 bytes, swizzled
@@ -122,7 +122,6 @@ ASYNC = ASYNC.replace(
 )
 GROUP = "cp.async.commit_group;\ncp.async.wait_group 0;\n"
 RELEASED = "mbarrier.arrive.shared::cta.b64 _, [%r8+16];\n"
-Lines = list[tuple[str, str]]
 OVERWRITTEN, UNFENCED = ("error", "shared-overwritten"), ("error", "proxy-fence")
 UNSEEN, INCOMPLETE = ("error", "shared-unsynchronised"), ("error", "copy-incomplete")
 
@@ -183,15 +182,6 @@ WITH_STORES: dict[str, tuple[Lines, list[tuple[str, str]]]] = {
     "cp.async, and no wait": ([(STORES, ASYNC)], [("error", "copy-incomplete")]),
     "cp.async, and no fence": ([(STORES + FENCE, ASYNC + GROUP)], [UNFENCED]),
 }
-
-
-def told(kernel: str, lines: Lines) -> list[tuple[str, str]]:
-    for old, new in lines:
-        assert old in kernel
-        kernel = kernel.replace(old, new)
-    report = check_text(kernel, "k.ptx")
-    assert not report.faults
-    return sorted({(one.tier, one.rule) for one in report.findings if one.tier != "info"})
 
 
 @pytest.mark.parametrize("name", WITH_COPIES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxmma.check.check_file import check_text
+from .changed_kernels import Lines, Told, told
 
 WIDE = 1 << 4 | 1 << 7 | 1 << 10 | 32 >> 3 << 17 | 128 >> 4 << 24  # M = 128, N = 32, D of f32
 HALF = 1 << 4 | 1 << 7 | 1 << 10 | 32 >> 3 << 17 | 64 >> 4 << 24  # M = 64: 16 lanes of each 32
@@ -93,8 +93,6 @@ BLOCK = (
 )
 LOAD_PENDING, STORE_PENDING = "tensor-load-pending", "tensor-store-pending"
 PRODUCT_PENDING, OVERWRITTEN = "tensor-product-pending", "tensor-overwritten"
-Lines = list[tuple[str, str]]  # lines, and what stands in their place
-Told = list[tuple[str, str]]
 
 IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
     "right": ([], []),
@@ -314,15 +312,6 @@ def test_where_an_address_stood_threads_store_another_one(space: str) -> None:
         .replace("ADD", "sub.u32 %r12, %r4, %r3;\nadd.u32 %r12, %r12, %r14;\n")
     )
     assert told(text, []) == ([] if space == "[tile]" else [("error", PRODUCT_PENDING)])
-
-
-def told(kernel: str, lines: Lines) -> Told:
-    for old, new in lines:
-        assert old in kernel
-        kernel = kernel.replace(old, new)
-    report = check_text(kernel, "k.ptx")
-    assert not report.faults
-    return sorted({(one.tier, one.rule) for one in report.findings if one.tier != "info"})
 
 
 @pytest.mark.parametrize("name", IN_A_PIPELINE)

@@ -1,0 +1,20 @@
+"""What `ptxmma check` tells of a kernel in which some lines are exchanged for others."""
+
+from __future__ import annotations
+
+from ptxmma.check.check_file import check_text
+
+__all__ = ["Lines", "Told", "told"]
+
+Lines = list[tuple[str, str]]  # lines, and what stands in their place
+Told = list[tuple[str, str]]  # tier and rule of each finding
+
+
+def told(kernel: str, lines: Lines) -> Told:
+    """What is told but for remarks, each kind once; fails where lines are not there, or cannot be read."""
+    for old, new in lines:
+        assert old in kernel
+        kernel = kernel.replace(old, new)
+    report = check_text(kernel, "k.ptx")
+    assert not report.faults
+    return sorted({(one.tier, one.rule) for one in report.findings if one.tier != "info"})
