@@ -27,6 +27,7 @@ _WINDOW = 19  # bits of an address in the shared memory of a block: more than an
 _WORD = (1 << 32) - 1
 _FIRST_OF_PAIR = 0xFEFFFFFF  # masks an address, by where windows lie on a chip: it does not show in the PTX
 _AXES = "xyz"
+_IN_CLUSTER = frozenset({RANK} | {f"%cluster_ctaid.{axis}" for axis in _AXES})
 _SHAPES = tuple(f"%cluster_{name}{axis}" for name in ("ctaid", "nctaid") for axis in (".x", ".y", ".z", ""))
 
 
@@ -75,6 +76,11 @@ class ClusterSteps(WalkSteps):
     def grid(self) -> Mapping[str, int]:
         """The cluster's place in the grid; that of each block in the cluster differs."""
         return {name: number for name, number in super().grid.items() if name not in PLACES}
+
+    @cached_property
+    def _assumed(self) -> frozenset[str]:
+        """The numbers of a block's place in its cluster are those of each block that is executed."""
+        return super()._assumed - _IN_CLUSTER
 
     def own(
         self, shape: tuple[int, int, int] | None, threads: Sequence[int]
