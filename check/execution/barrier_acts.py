@@ -236,6 +236,8 @@ class BarrierActs:
         for other, (act, use) in self._used.pop(address, {}).items():
             if other != number and seen[other] < act:
                 self.ended_early.add((use, step.position))
+        for came in [came for came in self._came if came[0] == address]:
+            del self._came[came]  # those waits were for phases of the one that ends
 
     def _mbarrier(
         self,

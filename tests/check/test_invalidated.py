@@ -43,10 +43,11 @@ WAIT = "V: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r2],0; @!%p3 bra V;"
         (ARRIVE, {"barrier-uninitialised"}),
         (WAIT, {"barrier-uninitialised"}),
         (INIT + ARRIVE + WAIT, set()),
+        (INIT, set()),  # nobody waits for its phases; the wait was for one of the mbarrier before
         (INIT + WAIT, {"barrier-stuck"}),  # it counts anew
         ((ARRIVE + WAIT).replace("[%r2]", "[%r2+8]"), set()),
     ],
-    ids=["none", "arrival", "wait", "again", "again, without arrivals", "another one"],
+    ids=["none", "arrival", "wait", "again", "again, unused", "again, without arrivals", "another one"],
 )
 def test_an_invalidated_mbarrier(then: str, rules: set[str]) -> None:
     findings = check_text(KERNEL.replace("THEN", then), "k.ptx").findings
