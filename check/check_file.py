@@ -26,6 +26,7 @@ from .not_judged import (
 )
 from .operands.constants import constant_findings
 from .operands.kernel_qualifiers import qualifier_findings
+from .operands.lane_masks import mask_findings, masked
 from .operands.multiples import has_multiples, multiple_findings
 from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
@@ -268,14 +269,17 @@ def _check_function(
         order = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
     together = bool(held) or any(map(acts_together, code.used))
     multiples = any(map(has_multiples, code.used))
+    masks = masked(code)
     named = code
-    if together or multiples:
+    if together or multiples or masks:
         named = apart(code, flow)
         values = values if named is code else RegisterIntervals(module, named)
     if multiples:
         yield from multiple_findings(module, named, values)
-    if together:
+    if together or masks:
         reaching = ReachingThreads(named, flow, RegisterThreads(named))
+        yield from mask_findings(module, reaching, masks)
+    if together:
         for finding in divergence_findings(module, reaching, held, _parting(reaching)):
             if finding.rule == "aligned-divergent" and module.offset(finding.place) in order.in_step:
                 continue

@@ -216,14 +216,14 @@ def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:
 
 def _is_shared(operations: Iterable[Operation]) -> bool:
     """Whether threads store and load shared memory by themselves; or copy into it by themselves; or do one
-    beside bulk copies or bulk stores; or whether there are both of these.
+    beside bulk copies, bulk stores or mbarriers; or whether there are both of these.
     """
     operations = list(operations)
-    does = {op.does for op in operations if op.space == "shared" or op.does == "bulk-copy"}
+    does = {op.does for op in operations if op.space == "shared" or op.does in ("bulk-copy", "init")}
     if not does.isdisjoint(("allocate", "update")):
         does.add("store")  # of the address that is allocated, or of what is updated
     ordinary = does & ORDINARY
-    if ordinary == ORDINARY or "copy" in does or ("bulk-copy" in does and ordinary):
+    if ordinary == ORDINARY or "copy" in does or ({"bulk-copy", "init"} & does and ordinary):
         return True
     return copies_both_ways(operations)
 

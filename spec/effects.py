@@ -131,6 +131,9 @@ class Action:
     returns: bool = False
     """Whether it ends the function that executes it, and the thread only where nobody called that.
     Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
+    mask: bool = False
+    """Whether its last operand says which lanes of the warp take part, where the qualifier .sync stands.
+    Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -67,6 +67,13 @@ class AccessedBytes(NamedTuple):
     flags: int
     lines: int
 
+    def meets(self, other: AccessedBytes) -> bool:
+        """Whether the two have a byte in common."""
+        (start, flags, lines), (at, others, other_lines) = self, other
+        if not lines & other_lines:
+            return False
+        return bool(flags >> at - start & others if at >= start else others >> start - at & flags)
+
 
 @lru_cache(maxsize=1 << 11)
 def _lines(flags: int, at: int) -> int:
@@ -121,10 +128,7 @@ class GenericAccess(NamedTuple):
 
     def meets(self, other: GenericAccess) -> bool:
         """Whether the two have a byte in common."""
-        (start, flags, lines), (at, others, other_lines) = self.bytes, other.bytes
-        if not lines & other_lines:
-            return False
-        return bool(flags >> at - start & others if at >= start else others >> start - at & flags)
+        return self.bytes.meets(other.bytes)
 
 
 def both_access(first: GenericAccess, second: GenericAccess) -> ByteRegion | None:

@@ -12,17 +12,19 @@ from ..ptx.operands import Address
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import Numbers, by_number, number_at
 from ..walks.walk_steps import WalkStep
+from .access_records import AccessedBytes, GenericAccess, accessed
 from .barriers import Landing, Mbarrier, NamedBarrier, total
 from .clocks import Clock
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
 
-__all__ = ["NAMES", "PARTING", "BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount"]
+__all__ = ["NAMES", "PARTING", "BarrierActs", "Drift", "ObjectAccess", "Sent", "Unpublished", "WrongCount"]
 
 PARTING = frozenset(("await", "meet"))  # threads may wait here for different barriers
 NAMES = 1 << 8  # of named barriers, of each of the blocks that are executed together
 _CLUSTER = -1
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
+_OBJECT = 8  # bytes of an mbarrier (9.7.13.15.1)
 _MOST_ARRIVALS = (1 << 20) - 1  # that a phase of an mbarrier can count (9.7.13.15.2)
 
 
@@ -57,6 +59,17 @@ class WrongCount:
     count: int
     doubtful: bool
     drop: int | None = None
+
+
+class ObjectAccess(NamedTuple):
+    """A statement accesses bytes of a valid mbarrier and is none that may: what initialises that, and where
+    it lies.
+    """
+
+    statement: int
+    init: int
+    address: int
+    doubtful: bool
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,9 @@ class BarrierActs:
         # The statements that use an mbarrier, and those that end it in a warp that does not know of that.
         self.ended_early: set[tuple[int, int]] = set()
         self.overlaid: dict[int, int] = {}  # by init of a valid mbarrier: what has initialised it before
+        self.of_objects: dict[int, ObjectAccess] = {}  # by statement
+        self._objects: dict[int, AccessedBytes] = {}  # the bytes of valid mbarriers
+        self._object_lines = 0  # a bit for each line of shared memory where one was initialised
         # By mbarrier and warp: its last act and statement.
         self._used: dict[int, dict[int, tuple[int, int]]] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
@@ -211,6 +227,8 @@ class BarrierActs:
             self.uncounted[address] = step.position
             return
         warp = self.warps[number]
+        self._objects[address] = object_ = accessed(address, (1 << _OBJECT) - 1)
+        self._object_lines |= object_.lines
         first = 0 if before is None else before.phase + 2 - before.phase % 2
         warp.clock.knows(address, first)
         self.mbarriers[address] = Mbarrier(
@@ -227,7 +245,22 @@ class BarrierActs:
 
     def _invalidate(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         self.invalid.add(address)
+        self._objects.pop(address, None)
         self._use_ends(step, address, threads)
+
+    def hold_object(self, access: GenericAccess) -> None:
+        """Remember an access of the bytes of a valid mbarrier, where its place does not depend on a
+        parameter.
+        """
+        if access.placed or not self._object_lines & access.bytes.lines:
+            return
+        for address, object_ in self._objects.items():
+            barrier = self.mbarriers[address]
+            if not barrier.is_placed and object_.meets(access.bytes):
+                found = ObjectAccess(access.statement, barrier.init[2], address, access.doubtful)
+                known = self.of_objects.setdefault(access.statement, found)
+                if known.doubtful:
+                    self.of_objects[access.statement] = found
 
     def _use_ends(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         """An mbarrier ends, with which all warps should have done."""

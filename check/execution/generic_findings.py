@@ -18,7 +18,7 @@ from ..walks.parameters import USUAL_SIZES, AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .access_records import GenericRace
 from .assumed_paths import LAST_ROUNDS
-from .barrier_acts import Sent
+from .barrier_acts import ObjectAccess, Sent
 from .block_sizes import rounded_sizes, usual_shapes
 from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
@@ -26,6 +26,7 @@ from .copy_accesses import CopyActs
 from .execution import Execution
 from .generic_accesses import GenericActs
 from .misplaced_accesses import Misplaced, misplaced_findings
+from .object_accesses import object_findings
 from .phase_reports import ONE_WARP
 from .same_faults import FaultName, is_found_in_each
 from .skipped_loops import skips_work
@@ -80,7 +81,7 @@ class _Raced(NamedTuple):
     none waited for; the blocks of the function that were executed; and whether an execution stopped early.
     `within`: races of threads of one warp. `met_at`: where threads stopped that may meet in memory.
     `clashed`: two warps have written the same bytes, and nothing orders them. `misplaced`: by statement, an
-    access that does not begin where it must. `unjudged`: accesses that no execution judged. `stuck`: some
+    access that does not begin where it must; `of_objects`: one of the bytes of an mbarrier. `unjudged`:
     thread waits for ever.
     """
 
@@ -93,6 +94,7 @@ class _Raced(NamedTuple):
     met_at: int | None
     clashed: bool
     misplaced: dict[int, Misplaced]
+    of_objects: dict[int, ObjectAccess]
     unjudged: UnjudgedAccesses | None
     stuck: bool
 
@@ -115,6 +117,7 @@ class GenericFindings:
         self._within: dict[FaultName, GenericRace] = {}
         self._executed: frozenset[int] = frozenset()
         self._misplaced: dict[int, Misplaced] = {}
+        self._of_objects: dict[int, ObjectAccess] = {}
         self.unjudged: UnjudgedAccesses | None = None
         self.right_block: RightBlock | None = None
         self.met_at = self.plan.meetings.decisive
@@ -140,6 +143,7 @@ class GenericFindings:
                 told.add(key)
                 yield replace(_finding(self.walked, race), readings=self._readings(race))
         yield from misplaced_findings(self.walked, self._misplaced)
+        yield from object_findings(self.walked, self._of_objects)
         if not self._races:
             yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
 
@@ -193,7 +197,9 @@ class GenericFindings:
             self._within = {key: race for key, race in within.items() if key in found.within}
             others = found.misplaced if first else self._misplaced
             self._misplaced = {at: one for at, one in others.items() if at in found.misplaced}
-            if not (races or self._within or self._misplaced):
+            objects = found.of_objects if first else self._of_objects
+            self._of_objects = {at: one for at, one in objects.items() if at in found.of_objects}
+            if not (races or self._within or self._misplaced or self._of_objects):
                 break
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
             earliest = min(second for _, _, second in races)
@@ -321,9 +327,10 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     halted = any(one.halted for one in executions)
     unjudged = unjudged_accesses(plan, executions)
     misplaced = {at: one for found in executions for at, one in _acts_of(found).misplaced.items()}
+    objects = {at: one for found in executions for at, one in _acts_of(found).of_objects.items()}
     stuck = any(one.stuck for one in executions)
     return _Raced(
-        races, within, followed, sent, executed, halted, met_at, clashed, misplaced, unjudged, stuck
+        races, within, followed, sent, executed, halted, met_at, clashed, misplaced, objects, unjudged, stuck
     )
 
 

@@ -21,12 +21,13 @@ from ..walks.parameters import USUAL_SIZES, AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import RANK, RANKS
 from .assumed_paths import LAST_ROUNDS
-from .barrier_acts import NAMES, Drift, Sent, Unpublished, WrongCount
+from .barrier_acts import NAMES, Drift, ObjectAccess, Sent, Unpublished, WrongCount
 from .block_sizes import right_size
 from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
 from .deciding_numbers import deciding_sizes
 from .execution import ROUNDS, Execution
+from .object_accesses import object_findings
 from .phase_reports import RACE_RULES, PhaseReports
 from .same_faults import FaultName, is_found_in_each
 from .shared_accesses import PhaseRace
@@ -75,6 +76,7 @@ def _is_right(found: Execution) -> bool:
         acts.unpublished,
         acts.ended_early,
         acts.overlaid,
+        acts.of_objects,
         acts.drifts,
         acts.wrong_counts,
         acts.unlike(),
@@ -113,6 +115,7 @@ class PhaseFindings:
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     ended_early: set[tuple[int, int]] = field(default_factory=set)  # what uses an mbarrier, and what ends it
     overlaid: dict[int, int] = field(default_factory=dict)  # by init of a valid mbarrier: the init before
+    of_objects: dict[int, ObjectAccess] = field(default_factory=dict)  # by statement
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
     executed: set[int] = field(default_factory=set)  # blocks that some thread comes to
@@ -314,6 +317,7 @@ class PhaseFindings:
         self.unpublished |= found.acts.unpublished
         self.ended_early |= found.acts.ended_early
         self.overlaid |= found.acts.overlaid
+        self.of_objects |= found.acts.of_objects
         if found.is_alike:
             self.unpublished |= found.acts.unknown_there
         self.wrong_counts |= found.acts.wrong_counts
@@ -374,7 +378,7 @@ class PhaseFindings:
         about the stages that copies fill.
         """
         counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike, self.uneven)
-        barriers = (self.stuck, self.unpublished, self.ended_early, self.overlaid, *counts)
+        barriers = (self.stuck, self.unpublished, self.ended_early, self.overlaid, self.of_objects, *counts)
         return self.followed and not any((self.races, self.short, *barriers))
 
     @property
@@ -537,6 +541,7 @@ class PhaseFindings:
             yield self._reports.ended_early(use, end)
         again = (end for end in self.overlaid if end not in first_uses)
         yield from (self._reports.overlaid(self.overlaid[end], end) for end in again)
+        yield from object_findings(self.walked, self.of_objects)
 
     def settles(self, finding: Finding) -> bool:
         """Whether another finding is superfluous: one of these says the same for certain, or the accesses are

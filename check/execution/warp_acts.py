@@ -13,6 +13,7 @@ from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import Numbers, number_at
 from ..walks.acts import Act, act_of, written_at
 from ..walks.walk_steps import RANKS, WalkStep
+from .access_records import GenericAccess, accessed
 from .allocated_columns import AllocatedColumns
 from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing, comes_to, total
@@ -243,15 +244,21 @@ class WarpActs(BarrierActs):
             if multicast and barrier is not None:
                 self._known_there(barrier, number, step)
             filled = barrier is not None and not remote
+            doubtful = self._doubtful(group, step)
             for region in self._target(group, step, thread) if filled else ():
                 if rank is not None:
                     region = group.registers.steps.moved(region, rank)
+                if bytes_:
+                    region = region._replace(high=region.low + bytes_)
+                if bytes_ and region.is_known:
+                    filling = accessed(region.low, (1 << bytes_) - 1)
+                    self.hold_object(GenericAccess(step.position, "fill", filling, doubtful, doubtful))
                 self.accesses.write(
                     TimedWrite(
                         step.position,
                         "bulk",
-                        region._replace(high=region.low + bytes_) if bytes_ else region,
-                        self._doubtful(group, step),
+                        region,
+                        doubtful,
                         number,
                         warp.clock.seen[number],
                         lanes_of((thread,)),

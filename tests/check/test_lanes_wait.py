@@ -81,7 +81,9 @@ def test_all_lanes_know_that_the_copy_is_complete(wait: str, threads: int) -> No
     [
         pytest.param(ALONE, id="lane 0 waits"),
         pytest.param(SOME, id="half of them wait"),
-        pytest.param(SOME + "bar.warp.sync 0x0001ffff;\n", id="and one more meets them"),
+        pytest.param(
+            SOME + "setp.gt.u32 w,lane,16; @!w bar.warp.sync 0x0001ffff;\n", id="and one more meets them"
+        ),
         pytest.param("bar.warp.sync -1;\n" + ALONE, id="the warp meets before"),
     ],
 )

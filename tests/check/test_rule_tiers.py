@@ -17,7 +17,7 @@ TIERS = {
     "error likely": """aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent copy-incomplete
         proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint operand-multiple matrix-alignment
-        tensor-overwritten tensor-store-pending tensor-outside""",
+        tensor-overwritten tensor-store-pending tensor-outside barrier-accessed warp-mask""",
     "likely error": "inline.guard",
     "error likely reading": """aligned-divergent bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised tensor-product-pending""",

@@ -1,0 +1,98 @@
+"""Find threads that execute an instruction with a mask of lanes, and whose own lane the mask does not name.
+
+A thread surely executes it where every branch on the way goes one way in a whole warp, or is known in each
+thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from ..findings import ERROR, LIKELY, Finding, Moment
+from ..ptx.decode import DecodedFunction
+from ..ptx.operands import number_of
+from ..ptx.site import Site
+from ..ptx.source import PtxModule
+from ..rules import rules
+from ..values.block_threads import WARP
+from ..values.divergence import Divergence
+from ..values.reaching_threads import ReachingThreads
+
+__all__ = ["mask_findings", "masked"]
+
+_FULL = (1 << WARP) - 1
+
+
+def masked(code: DecodedFunction) -> list[int]:
+    """The statements with a mask of lanes, but for those that name all lanes by a literal."""
+    if not any(operation.action.mask for operation in code.used):
+        return []
+    return [index for index in range(len(code)) if _has_mask(code, index)]
+
+
+def _has_mask(code: DecodedFunction, index: int) -> bool:
+    operation = code.operation(index)
+    if not operation.action.mask or "sync" not in operation.words:
+        return False
+    number = number_of(code[index].operands[-1]) if code[index].operands else None
+    return number is None or number & _FULL != _FULL
+
+
+def mask_findings(module: PtxModule, reaching: ReachingThreads, statements: list[int]) -> Iterator[Finding]:
+    """Findings about some statements with masks."""
+    found = _LaneMasks(reaching)
+    function = reaching.code.function
+    for index in statements:
+        outside = found.outside(index)
+        if outside is None:
+            continue
+        thread, mask = outside
+        lane = thread % WARP
+        said = f"thread {thread} executes this, and the mask {mask:#010x} does not name its lane {lane}"
+        site, rule = Site(module, function, index), rules()["warp-mask"]
+        yield Finding(
+            rule.name,
+            ERROR if function.exact and reaching.threads.line else LIKELY,
+            site.place,
+            function.name,
+            f"{rule.title}: {said}",
+            rule.section,
+            rule.mend,
+            (Moment.of(module, site.statement, said),),
+        )
+
+
+class _LaneMasks:
+    """The masks of a function, and who surely executes a statement."""
+
+    def __init__(self, reaching: ReachingThreads) -> None:
+        self.reaching = reaching
+        self.code = reaching.code
+        self._divergence = Divergence(reaching)
+
+    def outside(self, index: int) -> tuple[int, int] | None:
+        """The first thread that surely executes a statement and is not in its mask, and the mask; None if
+        none is known to.
+        """
+        statement, threads = self.code[index], self.reaching.threads
+        masks = threads.operand(statement.operands[-1], statement.scope).values
+        if masks is None:
+            return None
+        there = (one for one in sorted(self.reaching.at(index)) if not masks[one] >> one % WARP & 1)
+        guard = statement.guard
+        if guard is not None:
+            holds = threads.operand(guard, statement.scope).values
+            if holds is None:
+                return None
+            there = (one for one in there if bool(holds[one]) != statement.negated)
+        first = next(there, None)
+        if first is None or self.reaching.flow.block_of(index) in self._open:
+            return None
+        return first, masks[first] & _FULL
+
+    @cached_property
+    def _open(self) -> frozenset[int]:
+        """The blocks behind branches and exits that may divide threads in a way that is not known."""
+        guards = (guard for guard in self._divergence.guards if self._divergence.parting(guard) is True)
+        return frozenset[int]().union(*map(self._divergence.region, guards))
