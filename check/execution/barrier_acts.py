@@ -352,7 +352,8 @@ class BarrierActs:
             warp = self.warps[number]
             if statement.does == "expect":
                 for thread in some:
-                    barrier.expect(number_at(bytes_, thread), step.position, number_at(assumed, thread))
+                    size = number_at(bytes_, thread)
+                    barrier.expect_apart(number, warp.clock, size, step.position, number_at(assumed, thread))
                 continue
             if statement.does == "give":
                 for thread in some:

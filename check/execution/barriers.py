@@ -73,6 +73,24 @@ class Boxes(NamedTuple):
 
 
 @dataclass(slots=True)
+class _ApartExpectation:
+    """An act of a warp that expects bytes and does not arrive; and what of its phase may come before it, or
+    does: arrivals, bytes that these expect, and bytes of copies. None is an unknown number.
+    """
+
+    warp: int
+    act: int
+    statement: int
+    arrivals: int
+    expected: int | None
+    brought: int | None
+
+    def is_known(self, warp: int, clock: Clock) -> bool:
+        """Whether a warp with a clock acts behind it."""
+        return warp == self.warp or clock.seen[self.warp] >= self.act
+
+
+@dataclass(slots=True)
 class _MbarrierPhase:
     """The arrivals and bytes of one phase; None is an unknown number of bytes. `assumed` are the bytes with
     an assumed number of the parameters that say how many, and `given` those that threads say have come.
@@ -87,6 +105,7 @@ class _MbarrierPhase:
     arrived: dict[int, int] = field(default_factory=dict)  # by warp: the number of its last arrival's act
     said: int = -1  # the last statement that expects bytes
     later: bool = False  # some arrival comes once operations of its thread are complete
+    apart: list[_ApartExpectation] = field(default_factory=list)
 
     def boxes(self) -> Boxes | None:
         """The boxes that it waits for; None where one is unknown, or a copy is none of a box."""
@@ -140,6 +159,7 @@ class Mbarrier:
         self.filled: list[Filled] = []  # by ended phases
         # By ended phase: copies of known size beside tensor copies.
         self.beside: dict[int, list[Landing]] = {}
+        self.late: set[int] = set()  # statements that expect bytes of a phase which may have ended before
         self._warps = warps
         self._slow = slow
         self._now = _MbarrierPhase(count, Clock(warps))
@@ -196,6 +216,10 @@ class Mbarrier:
         """
         self.settle()
         self.expect(expected, statement, assumed)
+        for one in self._now.apart:
+            if not (act[0] == one.warp and act[1] >= one.act) and clock.seen[one.warp] < one.act:
+                one.arrivals += count
+                one.expected = total((one.expected, expected))
         left = count
         first = last = self.phase
         while left > 0 and self.phase < first + _MOST_PHASES:
@@ -221,8 +245,26 @@ class Mbarrier:
         self._now.expected = total((self._now.expected, expected))
         self._now.assumed = total((self._now.assumed, assumed))
 
-    def copy(self, size: int | None, box: Hashable = None) -> Landing:
-        """A bulk copy that completes bytes of the current phase."""
+    def expect_apart(
+        self, warp: int, clock: Clock, expected: int | None, statement: int, assumed: int | None
+    ) -> None:
+        """The same in a warp with a clock, which does not arrive by that."""
+        now = self._now
+        for one in now.apart:
+            if not one.is_known(warp, clock):
+                one.expected = total((one.expected, expected))
+        arrivals = self.count - now.pending
+        known = _ApartExpectation(warp, clock.seen[warp], statement, arrivals, now.expected, now.brings())
+        now.apart.append(known)
+        self.expect(expected, statement, assumed)
+
+    def copy(self, size: int | None, box: Hashable = None, by: tuple[int, Clock] | None = None) -> Landing:
+        """A bulk copy that completes bytes of the current phase. `by`: the warp that starts it, with its
+        clock.
+        """
+        for one in self._now.apart:
+            if by is None or not one.is_known(*by):
+                one.brought = total((one.brought, size))
         landing = Landing(self.address, self.phase, size, box)
         self._now.copies.append(landing)
         self._end()
@@ -266,6 +308,9 @@ class Mbarrier:
 
     def _complete(self) -> None:
         clock = self._now.clock
+        for one in self._now.apart:
+            if one.arrivals >= self.count and one.expected is not None and one.expected == one.brought:
+                self.late.add(one.statement)
         sized = [copy for copy in self._now.copies if copy.size is not None]
         if 0 < len(sized) < len(self._now.copies) and self._now.given == 0:
             self.beside[self.phase] = sized

@@ -81,6 +81,7 @@ def _is_right(found: Execution) -> bool:
         acts.wrong_counts,
         acts.unlike(),
         acts.uneven(),
+        acts.late_expectations(),
         named,
     )
     wrong = (any(acts.accesses), acts.short(), *barriers)
@@ -112,6 +113,7 @@ class PhaseFindings:
     wrong_counts: dict[int, WrongCount] = field(default_factory=dict)  # by statement
     unlike: dict[tuple[int, int], Unlike] = field(default_factory=dict)  # bytes, by statements
     uneven: dict[int, Uneven] = field(default_factory=dict)  # by statement that expects bytes
+    late: set[int] = field(default_factory=set)  # statements that may expect bytes of an ended phase
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     ended_early: set[tuple[int, int]] = field(default_factory=set)  # what uses an mbarrier, and what ends it
     overlaid: dict[int, int] = field(default_factory=dict)  # by init of a valid mbarrier: the init before
@@ -354,6 +356,7 @@ class PhaseFindings:
             for address, one in found.acts.drifts.items()
             if found.acts.mbarriers[address].phase > 0 and (told or not one.remote)
         }
+        self.late |= found.acts.late_expectations() if alone else set()
         for barrier in found.acts.named.values():
             self.unequal |= barrier.unequal
         self.sent += unawaited(found)
@@ -377,7 +380,7 @@ class PhaseFindings:
         """Whether executions followed every thread and found nothing: then no walk of one thread knows more
         about the stages that copies fill.
         """
-        counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike, self.uneven)
+        counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike, self.uneven, self.late)
         barriers = (self.stuck, self.unpublished, self.ended_early, self.overlaid, self.of_objects, *counts)
         return self.followed and not any((self.races, self.short, *barriers))
 
@@ -527,6 +530,7 @@ class PhaseFindings:
         if is_open and not self.stuck and self.code.doing("await"):
             yield from (self._reports.drift(one) for one in self.drifts.values())
         yield from map(self._reports.wrong_count, self.wrong_counts.values())
+        yield from map(self._reports.late, sorted(self.late))
         yield from (self._reports.unlike(*ends, one) for ends, one in self.unlike.items())
         told_of = {statement for pair in self.unlike for statement in pair}
         yield from (self._reports.uneven(one) for at, one in self.uneven.items() if at not in told_of)

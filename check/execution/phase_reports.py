@@ -162,6 +162,14 @@ class PhaseReports:
             what = f"{more} more than the mbarrier counts a phase have dropped out of it"
         return self._of_barrier("barrier-count", one.doubtful, what, steps)
 
+    def late(self, statement: int) -> Finding:
+        """Bytes that are expected of a phase which may have ended."""
+        what = (
+            "the phase of the mbarrier may end before these bytes are expected of it: all of its arrivals "
+            "may have come by then"
+        )
+        return self._of_barrier("barrier-count", True, what, [(statement, "expects bytes")])
+
     def unlike(self, first: int, second: int, one: Unlike) -> Finding:
         """Phases that expect different numbers of bytes of the same copies."""
         expected, others = f"{one.expected} bytes", f"{one.others} bytes"

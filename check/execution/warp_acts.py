@@ -237,7 +237,7 @@ class WarpActs(BarrierActs):
             if barrier is not None:
                 # What is multicast comes from other blocks, too.
                 shared = multicast or step.statement.operation.is_for_all
-                landing = barrier.copy(None if shared else bytes_, box)
+                landing = barrier.copy(None if shared else bytes_, box, (number, warp.clock))
                 warp.clock.knows(address, landing.phase)
             remote = group.registers.is_remote(step.statement.address, step.statement.scope)
             self.shares |= bytes_ is None or multicast or remote
@@ -301,8 +301,10 @@ class WarpActs(BarrierActs):
             barrier.changed_at.add(step.position)
             self.receives = True
             for thread in some:
-                landing = barrier.copy(number_at(sizes, thread))
-                self.warps[thread // WARP].clock.knows(value, landing.phase)
+                number = thread // WARP
+                clock = self.warps[number].clock
+                landing = barrier.copy(number_at(sizes, thread), by=(number, clock))
+                clock.knows(value, landing.phase)
                 self._send_bytes(group, step, thread, landing, remote)
 
     def _send_bytes(
@@ -353,6 +355,10 @@ class WarpActs(BarrierActs):
                 if row and filled.expected % row:
                     found[filled.statement] = Uneven(filled.statement, filled.expected, row)
         return found
+
+    def late_expectations(self) -> set[int]:
+        """The statements that expect bytes of a phase which may end without them."""
+        return set[int]().union(*(barrier.late for barrier in self.mbarriers.values()))
 
     def _is_multicast(self, group: ThreadGroup, step: WalkStep, thread: int) -> bool:
         """Whether a copy surely goes to several blocks of the cluster: by the mask behind its mbarrier, or to
