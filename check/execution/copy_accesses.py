@@ -25,6 +25,7 @@ from ..walks.stored_data import StoredData
 from ..walks.walk_steps import WalkStep
 from .access_records import LINE, AccessedBytes, GenericAccess, GenericRace, accessed, both_access
 from .barriers import Landing, Mbarrier
+from .box_sizes import BoxSizes
 from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
@@ -135,6 +136,7 @@ class CopyActs(GenericActs):
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each line that some of them access
+        self._boxes = BoxSizes()
         self._forgotten: list[AccessedBytes] = []  # of copies, that `_copied` still has
         self._unfenced: list[_GenericWrite] = []  # no proxy fence is behind them
         self._fenced: dict[tuple[int, int, AccessedBytes], _GenericWrite] = {}  # some warps may not know
@@ -257,9 +259,14 @@ class CopyActs(GenericActs):
         self.scattered |= write.landing is None or write.landing.size is None or not region.is_known
         if write.landing is None or not region.is_known or write.elsewhere:
             return
+        box = None if write.landing.size is not None else write.landing.box
+        size = self._boxes.begin(box, region.low, self.mbarriers.values())
+        doubtful = write.doubtful or size is not None
+        if size is not None and self.blocks == 1:
+            write.region = region = region._replace(high=region.low + size)
         flags = (1 << region.high - region.low) - 1
         filled = accessed(region.low, flags)
-        access = GenericAccess(write.statement, "fill", filled, write.doubtful, write.doubtful)
+        access = GenericAccess(write.statement, "fill", filled, doubtful, write.doubtful)
         self.clashes.write(access)
         self._hold(write.warp, access)
         self._hold_unfenced(write.warp, access, "unfenced")
