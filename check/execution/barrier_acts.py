@@ -15,6 +15,8 @@ from ..walks.walk_steps import WalkStep
 from .access_records import AccessedBytes, GenericAccess, accessed
 from .barriers import Landing, Mbarrier, NamedBarrier, total
 from .clocks import Clock
+from .lane_meetings import LaneMeetings
+from .lone_waits import LoneWaits
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
 
@@ -106,6 +108,8 @@ class BarrierActs:
             warp.clock.seen[number] = 1
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named: dict[int, NamedBarrier] = {}
+        self.lanes = LaneMeetings(threads)
+        self.lone = LoneWaits(threads)
         self.waiters: dict[int, set[int]] = {}  # by mbarrier: the warps that have waited for its phases
         self.tries: Set[int] = frozenset()  # waits that fail where a phase is incomplete
         self.failed = False  # the last try has failed
@@ -133,6 +137,7 @@ class BarrierActs:
         self.whole = True  # no group has stopped before its end
         self.astray = False  # one has, and others have gone on without what they waited for
         self._hidden = [0] * self.count  # by warp: its act when an arrival or a wait was relaxed last
+        self.copied: dict[int, int] = {}  # by warp: its act when it has started a bulk copy last
         self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
@@ -171,7 +176,21 @@ class BarrierActs:
             ]
         if statement.does == "meet" and statement.operation.action.barrier == "named":
             return list(self._by_barrier(group, statement, threads).values())
+        if statement.does == "meet" and statement.operation.action.barrier == "warp":
+            return self._by_meeting(group, step, threads)
         return [threads]
+
+    def _by_meeting(
+        self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
+        """The lanes of each warp that wait for others of it, and the threads of all other warps."""
+        masks = self._value(group, step.statement.operands[0], step.statement.scope)
+        waiting = self.lanes.lacking(masks, threads)
+        if not waiting:
+            return [threads]
+        known = {thread for some in waiting for thread in some}
+        others = Threads(thread for thread in threads if thread not in known)
+        return [*waiting, *([others] if others else [])]
 
     def _value(self, group: ThreadGroup, text: str | None, scope: int) -> Numbers:
         return None if not text else group.registers.value(text, scope)
@@ -524,6 +543,7 @@ class BarrierActs:
                         partial(barrier.has_ended, target), "phase", step.position, address, target
                     )
                 told = barrier.told[target]
+                self.lone.wait(number, lanes, step.position, warp.clock)
                 self.awaited(step, lanes, address, target)
                 if self._is_relaxed(step):
                     self._hide()
@@ -559,6 +579,8 @@ class BarrierActs:
         phase = barrier.phase
         if phase <= came.phase or (phase - came.phase) % 2:
             return False
+        if self.copied.get(warp, 0) >= came.act:  # the phases may wait for its copies
+            return False
         if phase == came.found:
             return True
         return self._hidden[warp] < came.act and barrier.has_gone_on_without(came.phase, warp, came.act)
@@ -571,6 +593,15 @@ class BarrierActs:
         """Named barriers, and the cluster's, at which other blocks are taken to arrive."""
         statement = step.statement
         action = statement.operation.action
+        if statement.does == "meet":
+            self.lone.meet(threads)
+        if action.barrier == "warp":
+            masks = self._value(group, statement.operands[0], statement.scope)
+            for some in self.lanes.lacking(masks, threads):
+                is_over = self.lanes.come(masks, some)
+                if not is_over():
+                    yield GroupWait(is_over, "lanes", step.position, some[0] // WARP)
+            return
         if action.barrier not in ("named", "cluster"):
             return
         in_cluster = action.barrier == "cluster"

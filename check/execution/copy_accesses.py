@@ -269,6 +269,8 @@ class CopyActs(GenericActs):
         access = GenericAccess(write.statement, "fill", filled, doubtful, write.doubtful)
         self.clashes.write(access)
         self._hold(write.warp, access)
+        if write.known is not None:
+            self._hold_lone(write.warp, access, write.known)
         self._hold_unfenced(write.warp, access, "unfenced")
         made = _Copy(access, write.warp, write, True)
         self.within.fill(write.warp, access, write.lanes.bit_length() - 1)
@@ -373,6 +375,17 @@ class CopyActs(GenericActs):
                 if before.does != "load" or access.does != "drain":
                     self._race("unsynchronised", other, before, warp, access)
         self._hold_copies(warp, access, origin)
+
+    def _hold_lone(self, warp: int, access: GenericAccess, known: Clock) -> None:
+        """Hold a bulk copy against what its warp knows that others did, and the lane that starts it does not
+        know.
+        """
+        start, flags, _ = access.bytes
+        seen, doubted = self.warps[warp].clock.seen, access._replace(doubtful=True)
+        for other, span in self._unseen(known.seen):
+            if span.act <= seen[other] and (span.stored | span.updated | span.loaded) >> start & flags:
+                for before in span.accesses:
+                    self._race("unsynchronised", other, before, warp, doubted)
 
     def _hold_copies(self, warp: int, access: GenericAccess, origin: Hashable = None) -> None:
         """Hold an access against copies and bulk stores that are not complete for its warp. `origin`: from

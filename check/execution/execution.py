@@ -199,6 +199,7 @@ class Execution:
                 self._tasks.remove(task)
             except LostError as lost:
                 self._lose_at(task.group, lost)
+                self.acts.lanes.leave(task.group.threads)
                 self.followed = self.acts.whole = False
                 self._lost.update(by_warp(task.group.threads))
                 self._tasks.remove(task)
@@ -241,6 +242,8 @@ class Execution:
         know, from others of their warp, what those have seen.
         """
         kept = tuple(thread for thread in part.threads if thread // WARP not in self._lost)
+        if len(kept) < len(part.threads):
+            self.acts.lanes.leave(part.threads)
         if kept:
             self._start(part if len(kept) == len(part.threads) else replace(part, threads=kept))
 
@@ -338,6 +341,7 @@ class Execution:
         registers.receive(step, [registers.math.joined(row)], guard, True)
 
     def _end(self, group: ThreadGroup) -> None:
+        self.acts.lanes.leave(group.threads)
         self._ended.update(self.plan.steps.rank_of(thread, self.acts.threads) for thread in group.threads)
         for join in reversed(group.joins):
             if not join.abandoned:
@@ -571,6 +575,7 @@ class Execution:
                 self.paused = True
                 self._assumed.pause(following)
                 self.acts.whole = False
+                self.acts.lanes.leave(group.threads)
                 return False
         return True
 

@@ -82,7 +82,7 @@ class _Raced(NamedTuple):
     `within`: races of threads of one warp. `met_at`: where threads stopped that may meet in memory.
     `clashed`: two warps have written the same bytes, and nothing orders them. `misplaced`: by statement, an
     access that does not begin where it must; `of_objects`: one of the bytes of an mbarrier. `unjudged`:
-    thread waits for ever.
+    accesses that no execution judged. `stuck`: some thread waits for ever.
     """
 
     races: dict[FaultName, GenericRace]
@@ -149,7 +149,7 @@ class GenericFindings:
 
     def _met(self, race: GenericRace) -> GenericRace:
         """A race of lanes is none under one reading, if they execute something together between the two."""
-        is_open = race.what == LANES and met_between(self.plan, race.first, race.second)
+        is_open = race.what == LANES and met_between(self.plan.steps, race.first, race.second)
         return race._replace(what=WITHIN) if is_open else race
 
     def _readings(self, race: GenericRace) -> Undefined:

@@ -21,7 +21,8 @@ _MOVED = 16  # statements that compute one address
 
 class HelpingActs:
     """What may end the waits that are left in an execution. `executed` are the blocks that threads have
-    come to, `gone_round` the loops, by their heads, that went on.
+    come to, `gone_round` the loops, by their heads, that went on. `partners`: by the place of a wait for
+    lanes of a warp, the places of the waits in which these are.
     """
 
     def __init__(
@@ -31,11 +32,13 @@ class HelpingActs:
         waits: Sequence[GroupWait],
         executed: Set[int],
         gone_round: Set[int],
+        partners: Mapping[int, Sequence[int]],
     ) -> None:
         self.plan = plan
         self._executed = executed
         self._gone_round = gone_round
         self.waits = waits
+        self._partners = partners
         self._acts = acts
         self._bringing = {arrivals: frozenset(bringing(plan, arrivals)) for arrivals in (False, True)}
         self._changed: dict[int, set[int]] = {}  # by statement: the barriers that it has changed
@@ -81,8 +84,12 @@ class HelpingActs:
                 place
                 for place, wait in enumerate(self.waits)
                 if not free[place]
-                and any(
-                    free[other] and self._any_helps(acts, wait, goes_on) for other, acts in enumerate(behind)
+                and (
+                    any(free[other] for other in self._partners.get(place, ()))
+                    or any(
+                        free[other] and self._any_helps(acts, wait, goes_on)
+                        for other, acts in enumerate(behind)
+                    )
                 )
             ]
             if not more:
@@ -97,6 +104,8 @@ class HelpingActs:
 
     def _any_helps(self, acts: Iterable[int], wait: GroupWait, goes_on: bool = False) -> bool:
         """Whether any of some statements may do what a wait lacks."""
+        if wait.kind == "lanes":
+            return False
         if wait.kind == "phase":
             acts = self._bringing[self._acts.mbarriers[wait.barrier].pending > 0].intersection(acts)
         return any(self.helps(index, wait, goes_on) for index in acts)

@@ -63,7 +63,9 @@ class PhaseReports:
         written, read = self.plan.steps.in_variable(race.written), self.plan.steps.in_variable(race.read)
         other = "then" if race.reads == "none" else "the matrix is"
         why = _WHY[race.what]
-        if race.partly and not race.is_open:
+        if race.alone:
+            why = "only other lanes of the writer's warp have waited, and nothing lets this one know of that"
+        elif race.partly and not race.is_open:
             why += ", though other warps of the warpgroup have waited"
         shown = f"writes {written}, {other} {read.span if read.base == written.base else read}"
         writer, reader = (race.second, race.first) if race.reads == "first" else (race.first, race.second)

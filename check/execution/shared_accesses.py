@@ -55,7 +55,7 @@ class TimedWrite:
     (cp.async). lanes: those that stored and have executed no proxy fence since; fenced: the number of the act
     after which there are none. landing: the phase that tells that it is complete. elsewhere: it writes
     other blocks of the cluster, too. peer: the mbarrier is that of another block. ordered: a bit for each
-    warp whose products are ordered behind it.
+    warp whose products are ordered behind it. known: what its lane knows, where others of its warp know more.
     """
 
     statement: int
@@ -72,6 +72,7 @@ class TimedWrite:
     elsewhere: bool = False
     peer: bool = False
     ordered: int = 0
+    known: Clock | None = None
 
     def complete(self, clock: Clock) -> bool:
         """Whether the write is complete for a warp with a clock."""
@@ -92,6 +93,7 @@ class PhaseRace:
     write where a bulk copy is not complete). `partly`: some warps of the product have ended, or have waited,
     and others have not. `reads`: which of the two is the product; with `none`, `read` are the bytes that the
     second one writes. `landing`: the mbarrier that the first one, a bulk copy, completes, and its warp.
+    `alone`: other lanes of the writer's warp have waited, and this one has not.
     """
 
     what: str
@@ -103,6 +105,7 @@ class PhaseRace:
     partly: bool = False
     reads: Literal["first", "second", "none"] = "second"
     landing: tuple[int, int] | None = None
+    alone: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -312,6 +315,9 @@ class SharedAccesses:
         if read.written not in (-1, write.statement):
             return False
         unended = read.unended(clock)
+        alone = not unended and write.known is not None
+        if alone and write.known is not None:
+            unended = read.unended(write.known)
         if write.elsewhere and not unended and len(read.blind(clock)) == len(read.began):
             self._found("elsewhere", write, read.statement, read.region, read.doubtful, False, "first")
             return False
@@ -319,7 +325,8 @@ class SharedAccesses:
         if unended:
             begun = any(clock.seen[warp] >= act for warp, act in read.began.items())
             what = "overwritten" if begun or write.kind != "store" else "unseen"
-            self._found(what, write, read.statement, read.region, read.doubtful, partly, "first")
+            doubtful = read.doubtful or alone
+            self._found(what, write, read.statement, read.region, doubtful, partly, "first", alone)
         else:
             self.ordered.add((read.statement, write.statement))
         read.written = write.statement
@@ -362,11 +369,14 @@ class SharedAccesses:
         doubtful: bool,
         partly: bool = False,
         reads: Literal["first", "second", "none"] = "second",
+        alone: bool = False,
     ) -> None:
         first, second = (other, write.statement) if reads == "first" else (write.statement, other)
         landing = None if write.landing is None else (write.landing.barrier, write.warp)
         doubtful = doubtful or write.doubtful
-        self._keep(PhaseRace(what, first, second, write.region, region, doubtful, partly, reads, landing))
+        self._keep(
+            PhaseRace(what, first, second, write.region, region, doubtful, partly, reads, landing, alone)
+        )
 
     def _keep(self, race: PhaseRace) -> None:
         """Remember a race: of two between the same statements, the surer one."""

@@ -55,7 +55,9 @@ def stuck_waits(
     if not waits:
         return
     waits = [(group, _settled(plan, acts, wait, executed)) for group, wait in waits]
-    helping = HelpingActs(plan, acts, [wait for _, wait in waits], executed, assumed.gone_round)
+    helping = HelpingActs(
+        plan, acts, [wait for _, wait in waits], executed, assumed.gone_round, _partners(waits)
+    )
     passed = {wait: helping.passed(assumed.passed_by, wait) for _, wait in waits}
 
     def is_sure(wait: GroupWait) -> bool:
@@ -75,8 +77,8 @@ def stuck_waits(
     for (group, wait), is_open, excused, others, of_bytes, of_some in every:
         if is_open and not (wait.kind == "init" and _is_past_inits(plan, executed)):
             continue
-        if wait.kind == "meet" and wait.barrier < 0:
-            continue
+        if wait.kind == "lanes" or (wait.kind == "meet" and wait.barrier < 0):
+            continue  # other waits explain these
         excused = excused and not is_sure(wait)
         if excused and not _is_shown(acts, assumed, group, wait, passed[wait]):
             continue
@@ -99,6 +101,17 @@ def stuck_waits(
             awaits_bytes=of_bytes,
             awaits_some=of_some,
         )
+
+
+def _partners(waits: Sequence[tuple[ThreadGroup, GroupWait]]) -> dict[int, list[int]]:
+    """By the place of a wait for lanes: those of the waits in which lanes of the same warp are."""
+    return {
+        place: [
+            other for other, (group, _) in enumerate(waits) if other != place and wait.barrier in group.warps
+        ]
+        for place, (_, wait) in enumerate(waits)
+        if wait.kind == "lanes"
+    }
 
 
 def _is_past_inits(plan: WalkPlan, executed: Set[int]) -> bool:
@@ -149,7 +162,7 @@ def _lacks_bytes(acts: WarpActs, wait: GroupWait) -> bool:
 
 def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait, helping: HelpingActs) -> bool:
     """Whether what a wait lacks may come with other numbers of parameters, by which loops go on."""
-    if wait.kind in ("init", "invalid", "arrival", "unknown"):
+    if wait.kind in ("init", "invalid", "arrival", "unknown", "lanes"):
         return wait.kind == "unknown"
     if wait.kind == "meet":
         return assumed.may_bring(acts.named[wait.barrier].changed_at)

@@ -228,10 +228,12 @@ class WarpActs(BarrierActs):
         if barrier is not None:
             barrier.changed_at.add(step.position)
         box = self._box(group, step) if action.size is None else None
-        for thread in threads:
+        known = self.lone.known_to(threads, step.position, group.registers.steps)
+        for thread in (*known, *(one for one in threads if one not in known)) if known else threads:
             bytes_ = number_at(sizes, thread)
             number = thread // WARP
             warp = self.warps[number]
+            self.copied[number] = warp.clock.seen[number]
             landing = None
             multicast = rank is None and self._is_multicast(group, step, thread)
             if barrier is not None:
@@ -264,6 +266,7 @@ class WarpActs(BarrierActs):
                         lanes_of((thread,)),
                         landing=landing,
                         elsewhere=multicast,
+                        known=known.get(thread),
                     )
                 )
             if landing is not None and self.blocks > 1 and sends_shared(step.statement):

@@ -19,8 +19,7 @@ from ..ptx.decode import DecodedStatement
 from ..ptx.operation import Operation
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import Numbers, number_at
-from ..walks.walk_plan import WalkPlan
-from ..walks.walk_steps import WalkStep
+from ..walks.walk_steps import WalkStep, WalkSteps
 from .access_records import GenericAccess, GenericRace, both_access
 from .thread_groups import ThreadGroup
 from .warps import lanes_of
@@ -266,21 +265,21 @@ class WarpLanes:
                 self.races[pair] = race._replace(region=region, lanes=(other, lane))
 
 
-def met_between(plan: WalkPlan, first: int, second: int) -> bool:
+def met_between(steps: WalkSteps, first: int, second: int) -> bool:
     """Whether lanes of a warp execute an instruction together on some way from a statement to another one."""
-    blocks = plan.flow.blocks
-    start, end = plan.flow.block_of(first), plan.flow.block_of(second)
+    blocks = steps.flow.blocks
+    start, end = steps.flow.block_of(first), steps.flow.block_of(second)
     if start == end and first < second:
-        return _is_met(plan, first + 1, second)
+        return _is_met(steps, first + 1, second)
     ends = {start, end}
     ahead = closure(blocks[start].successors, lambda one: () if one in ends else blocks[one].successors)
     behind = closure(blocks[end].predecessors, lambda one: () if one in ends else blocks[one].predecessors)
     return (
-        _is_met(plan, first + 1, blocks[start].end)
-        or _is_met(plan, blocks[end].start, second)
-        or any(_is_met(plan, blocks[one].start, blocks[one].end) for one in (ahead & behind) - ends)
+        _is_met(steps, first + 1, blocks[start].end)
+        or _is_met(steps, blocks[end].start, second)
+        or any(_is_met(steps, blocks[one].start, blocks[one].end) for one in (ahead & behind) - ends)
     )
 
 
-def _is_met(plan: WalkPlan, start: int, end: int) -> bool:
-    return any(_is_together(plan.code.operation(index)) for index in range(start, end))
+def _is_met(steps: WalkSteps, start: int, end: int) -> bool:
+    return any(_is_together(steps.code.operation(index)) for index in range(start, end))
