@@ -127,10 +127,10 @@ class WarpActs(BarrierActs):
         return ()
 
     def _multiply(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
-        by_group: dict[int, list[int]] = {}
-        lanes = by_warp(threads)
-        for warp in lanes:
-            by_group.setdefault(warp // (WARPGROUP // WARP), []).append(warp)
+        by_group: dict[tuple[int, int], list[int]] = {}
+        lanes, each = by_warp(threads), self.count // self.blocks
+        for warp in lanes:  # each block has warpgroups of its own
+            by_group.setdefault((warp // each, warp % each // (WARPGROUP // WARP)), []).append(warp)
         doubtful, statement = self._doubtful(group, step), step.statement
         words = [group.registers.value(text, statement.scope) for text in descriptor_texts(statement)]
         for some in by_group.values():
