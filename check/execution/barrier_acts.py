@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Set
 from functools import partial
+from operator import gt
 from typing import NamedTuple
 
 from ...spec.lazy_dataclass import dataclass
@@ -133,6 +134,8 @@ class BarrierActs:
         self.ranks: dict[int, set[int | None]] = {}
         self._left: dict[int, dict[int, int]] = {}  # by phase of the cluster's barrier: the warps' acts
         self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
+        self.again: dict[int, int] = {}  # by arrival at the cluster's barrier: one before it has completed
+        self._arrived_at: dict[int, int] = {}  # by warp: its last arrival there
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
         self.astray = False  # one has, and others have gone on without what they waited for
@@ -616,6 +619,8 @@ class BarrierActs:
                 phases = {number: self._phase_of(threads[0]) for number, threads in by_warp(some).items()}
                 self._waited.update((thread, self._phase_of(thread)) for thread in some)
             else:
+                if in_cluster:
+                    self._arrives_again(step, barrier, some)
                 phases = self._gather(group, step, barrier, some)
                 if in_cluster:
                     for number, phase in phases.items():
@@ -632,6 +637,21 @@ class BarrierActs:
             if in_cluster:  # whatever the arrivals make known, what stands before them is done
                 for number, act in self._left.get(last, {}).items():
                     self._parted[number] = max(self._parted[number], act)
+
+    def _arrives_again(self, step: WalkStep, barrier: NamedBarrier, threads: tuple[int, ...]) -> None:
+        """Hold an arrival at the cluster's barrier against the one before it: "each thread must arrive at the
+        barrier only once before the barrier completes" (9.7.13.3). One that knows of all other arrivals knows
+        that it has.
+        """
+        for number, some in by_warp(threads).items():
+            phase, clock = self._phase_of(some[0]), self.warps[number].clock
+            before = self._arrived_at.get(number, step.position)
+            self._arrived_at[number] = step.position
+            if phase < 0 or all(self._waited.get(thread) == phase for thread in some):
+                continue
+            told = barrier.told[phase] if barrier.has_ended(phase) else None
+            if told is None or any(map(gt, told.seen, clock.seen)) or any(map(gt, told.peers, clock.peers)):
+                self.again.setdefault(step.position, before)
 
     def _by_barrier(
         self, group: ThreadGroup, statement: DecodedStatement, threads: tuple[int, ...]

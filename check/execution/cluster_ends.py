@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ..findings import LIKELY, Finding, Moment
 from ..ptx.decode import DecodedFunction
@@ -18,10 +19,12 @@ _ENDS = frozenset(("leave", "abort"))
 
 def unawaited(found: Execution) -> Iterator[Sent]:
     """What an execution did to other blocks, and no thread of those waited for; none if other blocks may do
-    something else, or if threads may have waited for what others write to memory.
+    something else and are not executed, too, or if threads may have waited for what others write to memory.
     """
-    if found.acts.sent and not found.plan.meetings and found.is_complete and found.is_alike:
-        yield from found.acts.unawaited()
+    told = found.acts.blocks > 1 or found.is_alike
+    if found.acts.sent and not found.plan.meetings and found.is_complete and told:
+        each = found.acts.count // found.acts.blocks
+        yield from (replace(one, warp=one.warp % each) for one in found.acts.unawaited())
 
 
 def cluster_ends(module: PtxModule, code: DecodedFunction, sent: Iterable[Sent]) -> Iterator[Finding]:

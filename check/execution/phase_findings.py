@@ -82,6 +82,7 @@ def _is_right(found: Execution) -> bool:
         acts.unlike(),
         acts.uneven(),
         acts.late_expectations(),
+        acts.again,
         named,
     )
     wrong = (any(acts.accesses), acts.short(), *barriers)
@@ -117,6 +118,7 @@ class PhaseFindings:
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     ended_early: set[tuple[int, int]] = field(default_factory=set)  # what uses an mbarrier, and what ends it
     overlaid: dict[int, int] = field(default_factory=dict)  # by init of a valid mbarrier: the init before
+    again: dict[int, int] = field(default_factory=dict)  # by arrival at the cluster's barrier: the one before
     of_objects: dict[int, ObjectAccess] = field(default_factory=dict)  # by statement
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
@@ -296,6 +298,7 @@ class PhaseFindings:
                 self.races.append(replace(race, doubtful=True, written=written, read=read))
         for pair, one in found.acts.unpublished.items():
             self.unpublished.setdefault(pair, replace(one, doubtful=True))
+        self.sent += unawaited(found)
         if self.stuck or self._is_signalled:
             return
         for wait in _causes(found.stuck):
@@ -320,6 +323,7 @@ class PhaseFindings:
         self.ended_early |= found.acts.ended_early
         self.overlaid |= found.acts.overlaid
         self.of_objects |= found.acts.of_objects
+        self.again |= found.acts.again
         if found.is_alike:
             self.unpublished |= found.acts.unknown_there
         self.wrong_counts |= found.acts.wrong_counts
@@ -380,7 +384,15 @@ class PhaseFindings:
         """Whether executions followed every thread and found nothing: then no walk of one thread knows more
         about the stages that copies fill.
         """
-        counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike, self.uneven, self.late)
+        counts = (
+            self.unequal,
+            self.drifts,
+            self.wrong_counts,
+            self.unlike,
+            self.uneven,
+            self.late,
+            self.again,
+        )
         barriers = (self.stuck, self.unpublished, self.ended_early, self.overlaid, self.of_objects, *counts)
         return self.followed and not any((self.races, self.short, *barriers))
 
@@ -531,6 +543,7 @@ class PhaseFindings:
             yield from (self._reports.drift(one) for one in self.drifts.values())
         yield from map(self._reports.wrong_count, self.wrong_counts.values())
         yield from map(self._reports.late, sorted(self.late))
+        yield from (self._reports.arrived_again(self.again[at], at) for at in sorted(self.again))
         yield from (self._reports.unlike(*ends, one) for ends, one in self.unlike.items())
         told_of = {statement for pair in self.unlike for statement in pair}
         yield from (self._reports.uneven(one) for at, one in self.uneven.items() if at not in told_of)

@@ -172,6 +172,12 @@ class PhaseReports:
         )
         return self._of_barrier("barrier-count", True, what, [(statement, "expects bytes")])
 
+    def arrived_again(self, before: int, again: int) -> Finding:
+        """An arrival at the cluster's barrier before it has completed."""
+        steps = [(before, "arrives"), (again, "arrives again")]
+        what = "a thread arrives at the cluster's barrier again, and knows of no wait for it in between"
+        return self._of_barrier("barrier-count", True, what, steps)
+
     def unlike(self, first: int, second: int, one: Unlike) -> Finding:
         """Phases that expect different numbers of bytes of the same copies."""
         expected, others = f"{one.expected} bytes", f"{one.others} bytes"

@@ -1,0 +1,95 @@
+"""Arrivals at the cluster's barrier, and at mbarriers of a block that may end before them.
+
+"Each thread must arrive at the barrier only once before the barrier completes" (9.7.13.3). A block has its shared
+memory only as long as it executes (5.1.7).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+
+WATCHES = ("spec/effects.yaml",)
+ARRIVE, WAIT = "barrier.cluster.arrive.aligned;", "barrier.cluster.wait.aligned;"
+MEET = ARRIVE + WAIT
+KERNEL = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 sm[64];
+.visible .entry k()
+.reqntid 64, 1, 1
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+{
+.reg .pred %p<8>; .reg .b32 %r<16>;
+mov.u32 %r1,%tid.x; mov.u32 %r2,sm; setp.ne.u32 %p1,%r1,0; mov.u32 %r3,%cluster_ctarank; setp.ne.u32 %p2,%r3,0;
+@!%p1 mbarrier.init.shared::cta.b64 [%r2],2;
+@!%p1 fence.mbarrier_init.release.cluster;
+START
+@%p1 bra SENT;
+mapa.shared::cluster.u32 %r4,%r2,0;
+mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r4];
+SENT:
+BEHIND
+END
+ret;
+}
+"""
+# Block 0 waits for both arrivals.
+LEADER = "@%p2 bra PAST; W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3,[%r2],0; @!%p3 bra W; PAST:"
+
+
+def loud(start: str, behind: str, end: str) -> set[tuple[str, str]]:
+    text = KERNEL.replace("START", start).replace("BEHIND", behind).replace("END", end)
+    report = check_text(text, "k.ptx")
+    assert not report.faults
+    return {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
+
+
+@pytest.mark.parametrize(
+    ("start", "again"),
+    [
+        (MEET, False),
+        (MEET + MEET, False),
+        (ARRIVE + MEET, True),
+        (MEET + ARRIVE + MEET, True),
+        # The second warp waits, and tells the first one of that.
+        (ARRIVE + "setp.lt.u32 %p4,%r1,32; @%p4 bra A;" + WAIT + "A: bar.sync 0;" + MEET, False),
+        (ARRIVE + "setp.lt.u32 %p4,%r1,32; @%p4 bra A;" + WAIT + "A:" + MEET, True),
+    ],
+    ids=["once", "twice, with waits", "again", "again, later", "who knows of a wait", "who does not"],
+)
+def test_arrivals_before_the_barrier_has_completed(start: str, again: bool) -> None:
+    found = loud(start, LEADER, MEET)
+    assert (("likely", "barrier-count") in found) == again
+    assert again or not found
+
+
+@pytest.mark.parametrize(
+    ("behind", "end", "ends"),
+    [
+        (LEADER, MEET, False),
+        (LEADER, "", False),  # it is what block 0 waits for
+        ("", MEET, False),
+        ("", "", True),
+        ("", "bar.sync 0;", True),
+        ("", ARRIVE, True),
+        (LEADER.replace("@%p2", "@!%p2"), "", True),  # block 1 waits, for what comes to block 0
+    ],
+    ids=[
+        "waits, and meets",
+        "waits",
+        "meets",
+        "neither",
+        "meets its own threads",
+        "only arrives",
+        "the other waits",
+    ],
+)
+def test_a_block_that_may_end_before_others_arrive(behind: str, end: str, ends: bool) -> None:
+    found = loud(MEET, behind, end)
+    stuck = {("likely", "barrier-stuck")}
+    assert found - stuck == ({("likely", "cluster-ended")} if ends and not found & stuck else set())
+    assert bool(found) == ends
