@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Set
 from functools import partial
-from operator import gt
 from typing import NamedTuple
 
 from ...spec.lazy_dataclass import dataclass
@@ -13,21 +12,20 @@ from ..ptx.operands import Address
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import Numbers, by_number, number_at
 from ..walks.walk_steps import WalkStep
-from .access_records import AccessedBytes, GenericAccess, accessed
 from .barriers import Landing, Mbarrier, NamedBarrier, total
 from .clocks import Clock
 from .lane_meetings import LaneMeetings
 from .lone_waits import LoneWaits
+from .object_bytes import ObjectBytes
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
 
-__all__ = ["NAMES", "PARTING", "BarrierActs", "Drift", "ObjectAccess", "Sent", "Unpublished", "WrongCount"]
+__all__ = ["NAMES", "PARTING", "BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount"]
 
 PARTING = frozenset(("await", "meet"))  # threads may wait here for different barriers
 NAMES = 1 << 8  # of named barriers, of each of the blocks that are executed together
 _CLUSTER = -1
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
-_OBJECT = 8  # bytes of an mbarrier (9.7.13.15.1)
 _MOST_ARRIVALS = (1 << 20) - 1  # that a phase of an mbarrier can count (9.7.13.15.2)
 
 
@@ -62,17 +60,6 @@ class WrongCount:
     count: int
     doubtful: bool
     drop: int | None = None
-
-
-class ObjectAccess(NamedTuple):
-    """A statement accesses bytes of a valid mbarrier and is none that may: what initialises that, and where
-    it lies.
-    """
-
-    statement: int
-    init: int
-    address: int
-    doubtful: bool
 
 
 @dataclass(frozen=True)
@@ -121,9 +108,7 @@ class BarrierActs:
         # The statements that use an mbarrier, and those that end it in a warp that does not know of that.
         self.ended_early: set[tuple[int, int]] = set()
         self.overlaid: dict[int, int] = {}  # by init of a valid mbarrier: what has initialised it before
-        self.of_objects: dict[int, ObjectAccess] = {}  # by statement
-        self._objects: dict[int, AccessedBytes] = {}  # the bytes of valid mbarriers
-        self._object_lines = 0  # a bit for each line of shared memory where one was initialised
+        self.objects = ObjectBytes()
         # By mbarrier and warp: its last act and statement.
         self._used: dict[int, dict[int, tuple[int, int]]] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
@@ -249,8 +234,8 @@ class BarrierActs:
             self.uncounted[address] = step.position
             return
         warp = self.warps[number]
-        self._objects[address] = object_ = accessed(address, (1 << _OBJECT) - 1)
-        self._object_lines |= object_.lines
+        if not is_placed:
+            self.objects.begin(address, step.position)
         first = 0 if before is None else before.phase + 2 - before.phase % 2
         warp.clock.knows(address, first)
         self.mbarriers[address] = Mbarrier(
@@ -267,22 +252,8 @@ class BarrierActs:
 
     def _invalidate(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         self.invalid.add(address)
-        self._objects.pop(address, None)
+        self.objects.end(address)
         self._use_ends(step, address, threads)
-
-    def hold_object(self, access: GenericAccess) -> None:
-        """Remember an access of the bytes of a valid mbarrier, where its place does not depend on a
-        parameter.
-        """
-        if access.placed or not self._object_lines & access.bytes.lines:
-            return
-        for address, object_ in self._objects.items():
-            barrier = self.mbarriers[address]
-            if not barrier.is_placed and object_.meets(access.bytes):
-                found = ObjectAccess(access.statement, barrier.init[2], address, access.doubtful)
-                known = self.of_objects.setdefault(access.statement, found)
-                if known.doubtful:
-                    self.of_objects[access.statement] = found
 
     def _use_ends(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         """An mbarrier ends, with which all warps should have done."""
@@ -649,8 +620,7 @@ class BarrierActs:
             self._arrived_at[number] = step.position
             if phase < 0 or all(self._waited.get(thread) == phase for thread in some):
                 continue
-            told = barrier.told[phase] if barrier.has_ended(phase) else None
-            if told is None or any(map(gt, told.seen, clock.seen)) or any(map(gt, told.peers, clock.peers)):
+            if not (barrier.has_ended(phase) and clock.has_learned(barrier.told[phase])):
                 self.again.setdefault(step.position, before)
 
     def _by_barrier(

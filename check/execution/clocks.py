@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import ge
 
 __all__ = ["Clock"]
 
@@ -55,6 +56,10 @@ class Clock:
     def has_seen(self, acts: Mapping[int, int]) -> bool:
         """Whether acts of warps, by their numbers, are seen here."""
         return all(self.seen[warp] >= act for warp, act in acts.items())
+
+    def has_learned(self, other: Clock) -> bool:
+        """Whether all acts that another clock has seen are seen here."""
+        return all(map(ge, self.seen, other.seen)) and all(map(ge, self.peers, other.peers))
 
     def begun(self, barrier: int) -> int:
         """The number of the earliest phase of an mbarrier that may be the current one."""

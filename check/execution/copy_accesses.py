@@ -209,7 +209,7 @@ class CopyActs(GenericActs):
             made = _Copy(access, warp, write, fenced, origin=origin)
             if does == "copy":
                 self.clashes.write(access)
-                self.hold_object(access)
+                self.objects.hold(access)
             self._hold(warp, access, origin)
             if does == "drain":
                 self._hold_unfenced(warp, access, "unfenced-store")

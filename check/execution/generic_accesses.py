@@ -198,7 +198,7 @@ class GenericActs(WarpActs):
                 places = lane_addresses(statement, base, lanes[warp], address.offset)
                 self.within.access(warp, access, statement, places)
             if not remote:
-                self.hold_object(access)
+                self.objects.hold(access)
                 self._judge(warp, access)
             if self._peers is not None and not updates:
                 (self._peers.sent if remote else self._peers.own)(warp, access)

@@ -18,7 +18,7 @@ from ..walks.parameters import USUAL_SIZES, AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .access_records import GenericRace
 from .assumed_paths import LAST_ROUNDS
-from .barrier_acts import ObjectAccess, Sent
+from .barrier_acts import Sent
 from .block_sizes import rounded_sizes, usual_shapes
 from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
@@ -27,6 +27,7 @@ from .execution import Execution
 from .generic_accesses import GenericActs
 from .misplaced_accesses import Misplaced, misplaced_findings
 from .object_accesses import object_findings
+from .object_bytes import ObjectAccess
 from .phase_reports import ONE_WARP
 from .same_faults import FaultName, is_found_in_each
 from .skipped_loops import skips_work
@@ -327,7 +328,7 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     halted = any(one.halted for one in executions)
     unjudged = unjudged_accesses(plan, executions)
     misplaced = {at: one for found in executions for at, one in _acts_of(found).misplaced.items()}
-    objects = {at: one for found in executions for at, one in _acts_of(found).of_objects.items()}
+    objects = {at: one for found in executions for at, one in found.acts.objects.accesses.items()}
     stuck = any(one.stuck for one in executions)
     return _Raced(
         races, within, followed, sent, executed, halted, met_at, clashed, misplaced, objects, unjudged, stuck

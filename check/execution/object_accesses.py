@@ -12,7 +12,7 @@ from ..findings import ERROR, LIKELY, Finding, Moment
 from ..memory.byte_regions import ByteRegion
 from ..rules import rules
 from ..walks.kernel_walks import KernelWalks
-from .barrier_acts import ObjectAccess
+from .object_bytes import ObjectAccess
 
 __all__ = ["object_findings"]
 

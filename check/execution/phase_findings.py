@@ -21,13 +21,14 @@ from ..walks.parameters import USUAL_SIZES, AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import RANK, RANKS
 from .assumed_paths import LAST_ROUNDS
-from .barrier_acts import NAMES, Drift, ObjectAccess, Sent, Unpublished, WrongCount
+from .barrier_acts import NAMES, Drift, Sent, Unpublished, WrongCount
 from .block_sizes import right_size
 from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
 from .deciding_numbers import deciding_sizes
 from .execution import ROUNDS, Execution
 from .object_accesses import object_findings
+from .object_bytes import ObjectAccess
 from .phase_reports import RACE_RULES, PhaseReports
 from .same_faults import FaultName, is_found_in_each
 from .shared_accesses import PhaseRace
@@ -76,7 +77,7 @@ def _is_right(found: Execution) -> bool:
         acts.unpublished,
         acts.ended_early,
         acts.overlaid,
-        acts.of_objects,
+        acts.objects.accesses,
         acts.drifts,
         acts.wrong_counts,
         acts.unlike(),
@@ -322,7 +323,7 @@ class PhaseFindings:
         self.unpublished |= found.acts.unpublished
         self.ended_early |= found.acts.ended_early
         self.overlaid |= found.acts.overlaid
-        self.of_objects |= found.acts.of_objects
+        self.of_objects |= found.acts.objects.accesses
         self.again |= found.acts.again
         if found.is_alike:
             self.unpublished |= found.acts.unknown_there

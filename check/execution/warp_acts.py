@@ -254,7 +254,7 @@ class WarpActs(BarrierActs):
                     region = region._replace(high=region.low + bytes_)
                 if bytes_ and region.is_known:
                     filling = accessed(region.low, (1 << bytes_) - 1)
-                    self.hold_object(GenericAccess(step.position, "fill", filling, doubtful, doubtful))
+                    self.objects.hold(GenericAccess(step.position, "fill", filling, doubtful, doubtful))
                 self.accesses.write(
                     TimedWrite(
                         step.position,
