@@ -127,7 +127,8 @@ def check_text(
     _must_be_known(module, target)
     operations = _operations(module.version, target or module.target)
     findings: list[Finding] = []
-    unjudged = list(not_judged(module, operations))
+    unjudged: list[NotJudged] = []
+    together: set[str] = set()
     count = 0
     inlining = Inlining(module, operations)
     wholes = {function.name: inlining.whole(function) for function in module.functions}
@@ -136,6 +137,8 @@ def check_text(
         whole = None if function.name in inlining.placed else wholes[function.name]
         found, order = _drained(_check_function(module, function, whole, operations, target or module.target))
         findings += found
+        if order.together:
+            together.add(function.name)
         if order.unjudged_barriers is not None:
             unjudged += barriers_not_judged(module, function, operations, order.unjudged_barriers)
         if order.met_at is not None:
@@ -144,6 +147,7 @@ def check_text(
             unjudged.append(accesses_not_judged(module, function, order.unjudged_accesses))
         if order.right_block is not None:
             unjudged.append(right_block(module, function, order.right_block))
+    unjudged = [*not_judged(module, operations, together), *unjudged]
     judged = (settled(finding, readings or {}) for finding in findings)
     findings = _once(sorted((found for found in judged if found), key=lambda finding: finding.order))
     names: dict[str, RegisterNames] = {}

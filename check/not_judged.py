@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -154,8 +154,12 @@ class RightBlock:
     threads: int
 
 
-def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
-    """The instructions of a file that are not judged, or only in part, in the order of the text."""
+def not_judged(
+    module: PtxModule, operations: Operations, together: Container[str] = ()
+) -> Iterator[NotJudged]:
+    """The instructions of a file that are not judged, or only in part, in the order of the text. `together`:
+    the functions of which the blocks of a cluster were executed together.
+    """
     found: dict[tuple[str, str], NotJudged] = {}
     reasons: dict[str, str | None] = {}  # by opcode
     for function in module.functions:
@@ -166,7 +170,7 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
             continue
         for statement in function.statements:
             why = reasons[statement.opcode]
-            if why is None:
+            if why is None or (why == _SEVERAL and function.name in together):
                 continue
             name = _name(operations.of(statement.opcode), why, operations)
             known = found.get((name, why))

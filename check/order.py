@@ -39,7 +39,8 @@ class OrderOutcome:
     """What is known of a function beside findings, by where statements stand in the text: those that whole
     warpgroups execute; one from which on barriers were not judged; one by which threads may meet in memory,
     if that is why their loads and stores were not judged; accesses of shared memory that were not judged for
-    another reason; and one that only smaller blocks do rightly than there may be.
+    another reason; and one that only smaller blocks do rightly than there may be. `together`: the blocks of a
+    cluster were executed together, and all of their threads followed.
     """
 
     in_step: frozenset[int] = frozenset()
@@ -47,6 +48,7 @@ class OrderOutcome:
     met_at: int | None = None
     unjudged_accesses: UnjudgedAccesses | None = None
     right_block: RightBlock | None = None
+    together: bool = False
 
 
 def check_order(
@@ -147,6 +149,7 @@ def _phased_order(walked: KernelWalks) -> _Ordered:
     accesses = _access_order(walked)
     findings = surest((*phases, *guessed.findings, *accesses.findings, *_tensor_order(walked)))
     outcome = _outcome(phases.unjudged_barriers or guessed.unjudged_barriers, accesses)
+    outcome = replace(outcome, together=phases.clusters_followed)
     if guessed.right_block is not None:
         outcome = replace(outcome, right_block=guessed.right_block)
     return _Ordered(findings, outcome)

@@ -126,7 +126,8 @@ class Action:
     """Whether all threads of a warpgroup must execute it together, though spec/instructions does not hold it.
     Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
     pairs: str | None = None
-    """The qualifier with which it arrives in a pair of blocks of the cluster.
+    """The qualifier with which it works in both blocks of a pair; or, of a copy, with which the mbarrier may
+    lie in the other one.
     Noticed by: tests. Example: `cta_group::2`. Refuses: `[cta_group::2]` (one qualifier)."""
     returns: bool = False
     """Whether it ends the function that executes it, and the thread only where nobody called that.

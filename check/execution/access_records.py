@@ -16,6 +16,7 @@ __all__ = [
     "accessed",
     "both_access",
     "first_of",
+    "warp_name",
 ]
 
 LINE = 64  # bytes: a word has a bit for each
@@ -44,7 +45,8 @@ class GenericRace(NamedTuple):
     @property
     def who(self) -> list[str]:
         """Who accesses the bytes, in words; a warp, where its lanes do so together."""
-        pairs = zip(map(self._named, self.warps), self.lanes, strict=True)
+        names = [warp_name(warp, self.each) for warp in self.warps]
+        pairs = zip(names, self.lanes, strict=True)
         return [warp if lane is None else f"lane {lane} of {warp}" for warp, lane in pairs]
 
     @property
@@ -52,10 +54,12 @@ class GenericRace(NamedTuple):
         """Whether two blocks that were executed together access the bytes."""
         return bool(self.each) and self.warps[0] // self.each != self.warps[1] // self.each
 
-    def _named(self, warp: int) -> str:
-        if not self.each:
-            return f"warp {warp}"
-        return f"warp {warp % self.each} of block {warp // self.each} of the cluster"
+
+def warp_name(warp: int, each: int) -> str:
+    """A warp in words. `each`: the warps of each of the blocks that were executed together; 0: of one."""
+    if not each:
+        return f"warp {warp}"
+    return f"warp {warp % each} of block {warp // each} of the cluster"
 
 
 class AccessedBytes(NamedTuple):

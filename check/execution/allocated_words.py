@@ -32,8 +32,10 @@ class AllocatedWords(SharedWords):
         self, registers: Registers, step: WalkStep, threads: tuple[int, ...], surely: bool = True
     ) -> None:
         """Remember what threads write."""
-        if step.statement.does == "allocate" and threads:
-            self._allocate(registers, step, threads[0], surely)
+        if step.statement.does == "allocate":
+            rank_of, count = registers.steps.rank_of, len(registers.threads)
+            for thread in {rank_of(thread, count): thread for thread in reversed(threads)}.values():
+                self._allocate(registers, step, thread, surely)
         elif self._allocated and step.statement.does in _STORES:
             self._overwrite(registers, step, threads)
         if self._whole:
@@ -58,6 +60,21 @@ class AllocatedWords(SharedWords):
             if any(0 <= at - address.offset - low < (statement.bytes or 1) for low in lows):
                 del self._allocated[at]
 
+    def _by_thread(
+        self, registers: Registers, base: Numbers, threads: tuple[int, ...], offset: int
+    ) -> Numbers:
+        """What threads of several blocks read back; None where one reads something else."""
+        row: list[int | None] = [None] * len(registers.threads)
+        columns: set[int | None] = set()
+        for low, some in by_number(base, threads).items():
+            column = None if low is None else self._allocated.get(low + offset)
+            columns.add(column)
+            for thread in some:
+                row[thread] = column
+        if None in columns or len(columns) < 2:
+            return None if None in columns else next(iter(columns), None)
+        return registers.math.joined(row)
+
     def load(
         self, registers: Registers, step: WalkStep, threads: tuple[int, ...]
     ) -> tuple[list[Numbers], bool]:
@@ -65,9 +82,12 @@ class AllocatedWords(SharedWords):
         statement, address = step.statement, step.statement.address
         if address is not None and vector_places(statement.operands[0]) == ((0,), 1) and threads:
             base = registers.base(address, statement.scope)
-            column = self._allocated.get(base + address.offset) if isinstance(base, int) else None
-            if column is not None:
-                return [column], False
+            if isinstance(base, int):
+                found: Numbers = self._allocated.get(base + address.offset)
+            else:
+                found = self._by_thread(registers, base, threads, address.offset)
+            if found is not None:
+                return [found], False
         if self._whole:
             return super().load(registers, step, threads)
         return [None] * len(step.written), True

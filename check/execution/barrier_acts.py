@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Set
+from collections.abc import Container, Generator, Iterator, Mapping, Set
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import Numbers, by_number, number_at
-from ..walks.walk_steps import WalkStep
+from ..walks.walk_steps import RANKS, WalkStep
 from .barriers import Landing, Mbarrier, NamedBarrier, total
 from .clocks import Clock
 from .lane_meetings import LaneMeetings
@@ -64,12 +65,16 @@ class WrongCount:
 
 @dataclass(frozen=True)
 class Sent:
-    """A warp reaches into another block of the cluster, at a statement, by an act of its own."""
+    """A warp reaches into another block of the cluster, at a statement, by an act of its own. `barrier`: the
+    mbarrier at which it arrives, in a phase.
+    """
 
     statement: int
     warp: int
     act: int
     block: int = 0  # its rank, where it is executed, too
+    barrier: int = -1
+    phase: int = -1
 
 
 class _Came(NamedTuple):
@@ -133,7 +138,8 @@ class BarrierActs:
         statement = step.statement
         match statement.does:
             case "arrive" if statement.operation.tells_several:
-                pass
+                if self.blocks > 1:
+                    yield from self._tell(group, step, threads)
             case "memory-fence":
                 self._memory_fence(threads)
             case "init":
@@ -187,7 +193,7 @@ class BarrierActs:
         self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The mbarriers of a statement, with the threads that name each; raises HaltedError where one is
-        unknown.
+        unknown, or lies in no block that is executed.
         """
         address, scope = step.statement.barrier, step.statement.scope
         if address is None:
@@ -200,7 +206,10 @@ class BarrierActs:
             raise HaltedError(step.position)
         for value, some in sides.items():
             assert value is not None
-            yield (value + address.offset) & _WORD, some
+            found = (value + address.offset) & _WORD
+            if self.blocks > 1 and group.registers.steps.window_of(found) >= self.blocks:
+                raise HaltedError(step.position)
+            yield found, some
 
     @staticmethod
     def _doubtful(group: ThreadGroup, step: WalkStep) -> bool:
@@ -327,6 +336,37 @@ class BarrierActs:
         warp.clock.seen[number] += 1
         return clock
 
+    def _tell(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
+        """Arrive where the thread names an mbarrier, or at the same place of several blocks that are executed
+        together.
+        """
+        in_window = group.registers.steps.in_window
+        for address, some in self._barriers(group, step, threads):
+            if not step.statement.operation.is_multicast:
+                yield from self._arrive(group, step, address, some)
+                continue
+            for thread in some:
+                for rank in self._masked(group, step, thread):
+                    yield from self._arrive(group, step, in_window(address, rank), (thread,))
+
+    def _masked(self, group: ThreadGroup, step: WalkStep, thread: int) -> Iterator[int]:
+        """The ranks of the blocks to which a statement of a thread goes; raises HaltedError where they are
+        not known, or are more than a cluster has whose size nobody says.
+        """
+        mask = number_at(self._mask(group, step), thread)
+        known = group.registers.steps.function.cluster is not None
+        if mask is None or (mask >> self.blocks and not known):
+            raise HaltedError(step.position)
+        yield from (rank for rank in range(self.blocks) if mask >> rank & 1)
+
+    def _mask(self, group: ThreadGroup, step: WalkStep) -> Numbers:
+        """The blocks of the cluster that it is for, as bits: what stands behind its mbarrier, or all."""
+        statement = step.statement
+        if statement.operation.is_for_all:
+            return (1 << group.registers.steps.grid[RANKS]) - 1
+        places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
+        return self._operand(group, statement, places[-1] + 1, 0)
+
     def _arrive(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
     ) -> Iterator[GroupWait]:
@@ -388,8 +428,12 @@ class BarrierActs:
                     barrier.init[2], step.position, barrier.count, (address, number) in self._remote
                 )
                 self.drifts.setdefault(address, drift)
+            phase = clock.least.get(address, 0)
+            sent = self.sent.get((step.position, number))
+            if sent is not None:
+                self.sent[step.position, number] = replace(sent, barrier=address, phase=phase)
             if not later:
-                phase = warp.arrivals[address] = clock.least.get(address, 0)
+                warp.arrivals[address] = phase
                 warp.clock.knows(address, phase)
 
     def send(
@@ -422,15 +466,25 @@ class BarrierActs:
         if self.blocks > 1:
             each = self.count // self.blocks
             for one in self.sent.values():
-                there = self.warps[one.block * each : (one.block + 1) * each]
-                known = self._parted[one.warp] >= one.act
+                first = one.block * each
+                there = self.warps[first : first + each]
+                known = self._is_over(one, range(first, first + each))
                 if not known and all(warp.clock.seen[one.warp] < one.act for warp in there):
                     yield one
             return
         for one in self.sent.values():
-            known = self._parted[one.warp] >= one.act
+            known = self._is_over(one, range(self.count))
             if not known and all(warp.clock.peers[one.warp] < one.act for warp in self.warps):
                 yield one
+
+    def _is_over(self, one: Sent, warps: Container[int]) -> bool:
+        """Whether some of these warps have waited for what comes later than what a warp did to another block:
+        at the barrier of the cluster, or for the phase in which it arrived. Relaxed acts show that, too.
+        """
+        return self._parted[one.warp] >= one.act or any(
+            address == one.barrier and came.phase >= one.phase and warp in warps
+            for (address, warp, _), came in self._came.items()
+        )
 
     @staticmethod
     def _operand(

@@ -158,16 +158,26 @@ class HelpingActs:
         return other in mbarriers and all(mbarriers[one].count == mbarriers[other].count for one in known)
 
     def _row(self, stages: Set[int]) -> Set[int]:
-        """Some mbarriers, and those that lie in a row with them and have the same count."""
+        """Some mbarriers, and those that lie in a row with them, in the same block, and have the same count."""
+        steps = self.plan.steps
+        places = {steps.in_window(stage, 0) for stage in stages}
+        step = gcd(*(place - min(places) for place in places))
+        if not step:
+            return stages
+        blocks = {steps.window_of(stage) for stage in stages}
+        rows = [{stage for stage in stages if steps.window_of(stage) == block} for block in blocks]
+        return {stage for row in rows for stage in self._row_of(row, step)}
+
+    def _row_of(self, stages: Set[int], step: int) -> range:
+        """The same in one block. `step`: from one to the next."""
         mbarriers = self._acts.mbarriers
         first, last = min(stages), max(stages)
-        step = gcd(*(stage - first for stage in stages))
         count = mbarriers[first].count
         while first - step in mbarriers and mbarriers[first - step].count == count:
             first -= step
         while last + step in mbarriers and mbarriers[last + step].count == count:
             last += step
-        return {*range(first, last + step, step)}
+        return range(first, last + step, step)
 
 
 def _barrier_number(plan: WalkPlan, index: int) -> int | None:

@@ -131,6 +131,7 @@ class PhaseFindings:
     plan: WalkPlan | None = None
     unjudged_barriers: UnjudgedBarriers | None = None  # from where on barriers were not judged
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
+    clusters_followed: bool = False  # the blocks of a cluster were executed together, all of their threads
     _excused: int | None = None  # a wait that other numbers may end
     _left: int | None = None  # a wait that other blocks of a cluster may end
     _done: dict[AssumedSizes, Set[int]] = field(default_factory=dict)  # by sizes: the executed blocks
@@ -193,7 +194,7 @@ class PhaseFindings:
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         in_cluster = not (alone and self._maps_own)
-        together = in_cluster and self._execute_together(threads)
+        together = self.clusters_followed = in_cluster and self._execute_together(threads)
         if self._left is not None and self.unjudged_barriers is None and not (together or self.stuck):
             self.unjudged_barriers = self._from(self._left, self._why_apart(), "elsewhere")
         if self.unjudged_barriers is None and not (together or self.stuck):
@@ -256,7 +257,7 @@ class PhaseFindings:
             if not found.followed or found.halted or found.skipped:
                 return False
             self._collect_cluster(found)
-            if found.excused and not self.stuck and not self._is_signalled:
+            if found.excused and not self.stuck and not self._is_signalled_together:
                 for wait in shown_waits(plan, threads, size, even or _SHOWN_ROUNDS):
                     self._tell_stuck(wait)
             if len(sizes) == 1:
@@ -300,7 +301,7 @@ class PhaseFindings:
         for pair, one in found.acts.unpublished.items():
             self.unpublished.setdefault(pair, replace(one, doubtful=True))
         self.sent += unawaited(found)
-        if self.stuck or self._is_signalled:
+        if self.stuck or self._is_signalled_together:
             return
         for wait in _causes(found.stuck):
             self._tell_stuck(wait)
@@ -419,7 +420,7 @@ class PhaseFindings:
         """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""
         if any(operation.is_multicast for operation in self.code.used):
             return True
-        if not (self._maps_own or self._loads_only()):
+        if not (self._maps_own or self._loads_only()) or any(one.is_for_pair for one in self.code.used):
             return True
         arrivals = (self.code[index] for index in self.code.doing("arrive"))
         return not all(
@@ -467,12 +468,19 @@ class PhaseFindings:
 
     @cached_property
     def _is_signalled(self) -> bool:
-        """Whether instructions that no execution follows arrive at mbarriers, or complete bytes there."""
+        """Whether instructions that no execution of one block follows arrive at mbarriers, or complete bytes
+        there.
+        """
+        return self._is_signalled_together or any(one.tells_several for one in self.code.used)
+
+    @cached_property
+    def _is_signalled_together(self) -> bool:
+        """The same of instructions that no execution of a cluster follows."""
         followed = ("bulk-copy", "arrive", "await", "copy-arrive", "give")
         return any(
             operation.is_told or "complete_tx" in operation.words
             for operation in self.code.used
-            if operation.does not in followed or operation.tells_several
+            if operation.does not in followed
         )
 
     def _reaches_all(self, reached: Set[int | None]) -> bool:

@@ -201,19 +201,32 @@ class TensorActs(WarpActs):
                 left.append(access)
         self._pending[warp] = left
 
+    def _blocks_of(self, group: ThreadGroup, step: WalkStep, warp: int) -> Sequence[int]:
+        """The ranks of the blocks in whose memory a statement of a warp works, among those that are executed
+        together.
+        """
+        steps, own = group.registers.steps, self._own(group, warp)
+        return steps.pair_of(*own) if self.blocks > 1 and step.statement.operation.is_for_pair else own
+
+    def _own(self, group: ThreadGroup, warp: int) -> tuple[int]:
+        """The rank of a warp's block."""
+        return (group.registers.steps.rank_of(warp * WARP, self.threads),)
+
     def _move(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:
         """A load or store by a warp; parts of one have gone on without the others, and show nothing."""
         if len(threads) < min(WARP, self.threads - warp * WARP):
             return
         statement = step.statement
+        (rank,) = self._own(group, warp)
+        own = warp - rank * (self.count // self.blocks)
         at = group.registers.at(statement.address, statement.scope, threads[0])
-        place = None if at is None else moved_place(statement, at, warp)
+        place = None if at is None else moved_place(statement, at, own)
         if at is None or place is None:
             return
-        if names_other_slice(at, warp):
+        if names_other_slice(at, own):
             self.misplaced.setdefault(step.position, warp)
         act, reads = self.warps[warp].clock.seen[warp], statement.does == "fetch"
-        access = _Access(step, warp, act, place, self._doubtful(group, step), reads)
+        access = _Access(step, warp, act, place.moved(rank), self._doubtful(group, step), reads)
         self._judge(access)
         self._pending[warp].append(access)
 
@@ -235,23 +248,30 @@ class TensorActs(WarpActs):
                 place: TensorPlace | None = product_place(statement, operand, at, shape)
             else:
                 place = filled_place(statement, operand, at)
-            if place is not None:
-                act, only_reads = self.warps[warp].clock.seen[warp], multiplies and not operand.is_written
-                self._judge(_Access(step, warp, act, place, doubtful, only_reads, self._issued[warp]))
+            if place is None:
+                continue
+            act, only_reads = self.warps[warp].clock.seen[warp], multiplies and not operand.is_written
+            for rank in self._blocks_of(group, step, warp):
+                there = place.moved(rank)
+                self._judge(_Access(step, warp, act, there, doubtful, only_reads, self._issued[warp]))
 
     def _read(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int, shape: int | None) -> None:
-        """What a product of some shape, or a copy, reads of shared memory, as far as that is sure."""
-        statement = step.statement
+        """What a product of some shape, or a copy, reads of shared memory, as far as that is sure: a product
+        of a pair reads a half of its matrices in each block, at the same addresses; that a copy does so, the
+        text does not say.
+        """
+        statement, ranks = step.statement, self._blocks_of(group, step, warp)
         values = [group.registers.value(named.text, statement.scope) for named in statement.described]
         words = tuple([number_at(value, thread) for value in values])
         regions: Iterable[ByteRegion] = ()
         if rows := copied_rows(statement):
-            regions = source_heads(statement, words, rows)
+            regions, ranks = source_heads(statement, words, rows), self._own(group, warp)
         elif shape is not None:
-            regions = product_heads(statement, words, shape)
+            regions = product_heads(statement, words, shape, len(ranks))
         began = {warp: self.warps[warp].clock.seen[warp]}
         doubtful, engine, number = self._doubtful(group, step), self.count + warp, self._issued[warp]
-        for region in regions:
+        moved = group.registers.steps.moved
+        for region in (moved(region, rank) if rank else region for region in regions for rank in ranks):
             self.accesses.read(
                 CommittedRead(step.position, region, doubtful, began, GRANULE, engine=engine, number=number)
             )
@@ -264,16 +284,18 @@ class TensorActs(WarpActs):
         if at is None or not columns:
             return
         act, place = self.warps[warp].clock.seen[warp], allocated_place(at, columns)
-        self._judge(_Access(step, warp, act, place, self._doubtful(group, step), False))
+        for rank in self._blocks_of(group, step, warp):
+            self._judge(_Access(step, warp, act, place.moved(rank), self._doubtful(group, step), False))
 
     def _judge(self, access: _Access) -> None:
         """Hold an access against what is allocated, and against those before it. A deallocation of more is
         told by what a path of one thread allocates.
         """
-        allocated = 0 if access.does == "deallocate" else self.columns.count
-        if allocated and access.place.high > allocated and access.statement not in self.outside:
+        place = access.place
+        allocated = 0 if access.does == "deallocate" else self.columns.count(place.block)
+        if allocated and place.own.high > allocated and access.statement not in self.outside:
             self.outside[access.statement] = Outside(
-                access.statement, access.warp, access.place, allocated, access.doubtful
+                access.statement, access.warp, place.own, allocated, access.doubtful
             )
         low, high, lanes = access.place
         for before in self._last.values():
@@ -296,7 +318,7 @@ class TensorActs(WarpActs):
         key = what, first.statement, second.statement, released[-1] if released else -1
         doubtful = first.doubtful or second.doubtful
         if key not in self.races or (self.races[key].doubtful and not doubtful):
-            warps, places = (first.warp, second.warp), (first.place, second.place)
+            warps, places = (first.warp, second.warp), (first.place.own, second.place.own)
             self.races[key] = TensorRace(*key, warps, places, doubtful)
 
     def _fault(self, before: _Access, now: _Access) -> TensorFault | None:

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
 from ..memory.tensor_places import TensorPlace
 from ..registers.fetches import LoadsInFlight
 from ..rules import rules
-from ..values.block_threads import LARGEST_BLOCK, size_of
+from ..values.block_threads import LARGEST_BLOCK, WARP, size_of
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import USUAL_SIZES
+from ..walks.walk_plan import WalkPlan
+from .access_records import warp_name
 from .execution import Execution
 from .phase_reports import PhaseReports
 from .shared_accesses import PhaseRace
@@ -65,34 +68,54 @@ _WHY: dict[TensorFault, str] = {
 }
 
 
+class _Found(NamedTuple):
+    """What executions of one plan found: of tensor memory, and of what products read of shared memory.
+    `each`: the warps of each of the blocks that were executed together; 0: there is one block.
+    """
+
+    races: dict[RaceKey, TensorRace]
+    outside: dict[int, Outside]
+    misplaced: dict[int, int]  # by statement: the warp
+    operands: dict[tuple[str, int, int], PhaseRace]
+    each: int
+
+    def also_in(self, others: Sequence[_Found]) -> _Found:
+        """What others have found, too."""
+        return _Found(
+            {key: race for key, race in self.races.items() if all(key in one.races for one in others)},
+            {at: found for at, found in self.outside.items() if all(at in one.outside for one in others)},
+            {at: warp for at, warp in self.misplaced.items() if all(at in one.misplaced for one in others)},
+            {key: race for key, race in self.operands.items() if all(key in one.operands for one in others)},
+            self.each,
+        )
+
+
 def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
     """One finding for each rule and each place where it is broken; none where the block's size is unknown,
     or something that may matter was not followed.
     """
     function = walked.code.function
     threads = size_of(function.threads or (0,))
-    if not 0 < threads <= LARGEST_BLOCK or any(one.tells_several for one in walked.code.used):
+    if not 0 < threads <= LARGEST_BLOCK:
         return ()
-    races: dict[RaceKey, TensorRace] = {}
-    outside: dict[int, Outside] = {}
-    misplaced: dict[int, int] = {}  # by statement: the warp
-    operands: dict[tuple[str, int, int], PhaseRace] = {}
-    sizes = [USUAL_SIZES]
-    for size in sizes:
-        acts = TensorActs(threads)
-        found = Execution(walked.tensor_plan, threads, size, acts)
-        if found.skipped:
+    plan = walked.tensor_plan
+    if any(one.tells_several or one.is_for_pair for one in walked.code.used):
+        plans = [one.tensor_cluster_plan for one in walked.clusters]
+        tried = [_executed(one, threads * one.steps.blocks) for one in plans]
+        known = [one for one in tried if one is not None]
+        if not known or len(known) < len(tried):
             return ()
-        races, outside, misplaced = acts.races | races, acts.outside | outside, acts.misplaced | misplaced
-        guessed = found.sizes.memory is not None or found.counted > 0 or not function.exact
-        for pair, one in acts.accesses.races.items():
-            operands.setdefault(pair, replace(one, doubtful=one.doubtful or guessed))
-        if len(sizes) == 1:
-            sizes += found.endings
-    if not (races or outside or misplaced or operands):
+        plan, found = plans[0], known[0].also_in(known[1:])
+    else:
+        alone = _executed(plan, threads)
+        if alone is None:
+            return ()
+        found = alone
+    if not any(found[:-1]):
         return ()
     told: dict[tuple[str, int], list[TensorRace]] = {}
-    for race in sorted(races.values(), key=lambda race: (race.what == "unfenced", race.doubtful, race.first)):
+    races = found.races.values()
+    for race in sorted(races, key=lambda race: (race.what == "unfenced", race.doubtful, race.first)):
         name = _RULES[race.what]
         if race.what == "unfenced":
             key = name, -1
@@ -101,20 +124,45 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
             key = name, walked.flow.block_of(culprit)
         told.setdefault(key, []).append(race)
     loads = LoadsInFlight(walked.code, walked.flow)
-    findings = [_finding(walked, some, loads) for some in told.values()]
-    findings += _of_operands(walked, operands.values())
-    if misplaced:
-        findings.append(_misplaced(walked, misplaced))
-    if outside:
-        findings.append(_outside(walked, [outside[index] for index in sorted(outside)]))
+    findings = [_finding(walked, some, loads, found.each) for some in told.values()]
+    findings += _of_operands(walked, plan, found.operands.values())
+    if found.misplaced:
+        findings.append(_misplaced(walked, found.misplaced, found.each))
+    if found.outside:
+        findings.append(_outside(walked, [found.outside[at] for at in sorted(found.outside)], found.each))
     return findings
 
 
-def _of_operands(walked: KernelWalks, races: Iterable[PhaseRace]) -> Iterator[Finding]:
-    """One finding for each block that writes what products read of shared memory, or that multiplies what is
-    written too early: its first race explains the others.
+def _executed(plan: WalkPlan, threads: int) -> _Found | None:
+    """What executions of so many threads find; None where one passed by something that may matter. What
+    blocks of a cluster do together is doubtful; it was followed to the end, or is not judged.
     """
-    reports = PhaseReports(walked.module, walked.code, walked.tensor_plan)
+    function, in_cluster = plan.function, plan.steps.blocks > 1
+    found = _Found({}, {}, {}, {}, threads // WARP // plan.steps.blocks if in_cluster else 0)
+    sizes = [USUAL_SIZES]
+    for size in sizes:
+        acts = TensorActs(threads)
+        run = Execution(plan, threads, size, acts)
+        if run.skipped or (in_cluster and (run.halted or not run.followed)):
+            return None
+        found = found._replace(
+            races=acts.races | found.races,
+            outside=acts.outside | found.outside,
+            misplaced=acts.misplaced | found.misplaced,
+        )
+        guessed = in_cluster or run.sizes.memory is not None or run.counted > 0 or not function.exact
+        for pair, one in acts.accesses.races.items():
+            found.operands.setdefault(pair, replace(one, doubtful=one.doubtful or guessed))
+        if len(sizes) == 1:
+            sizes += run.endings
+    return found
+
+
+def _of_operands(walked: KernelWalks, plan: WalkPlan, races: Iterable[PhaseRace]) -> Iterator[Finding]:
+    """One finding for each block that writes what products read of shared memory, or that multiplies what is
+    written too early: its first race explains the others. `plan`: of the executions that found them.
+    """
+    reports = PhaseReports(walked.module, walked.code, plan)
     by_cause: dict[tuple[str, int], list[PhaseRace]] = {}
     for race in sorted(races, key=lambda race: race.doubtful):
         by_cause.setdefault((race.reads, walked.flow.block_of(race.first)), []).append(race)
@@ -122,20 +170,22 @@ def _of_operands(walked: KernelWalks, races: Iterable[PhaseRace]) -> Iterator[Fi
         yield reports.race(some[0], len(some) - 1)
 
 
-def _misplaced(walked: KernelWalks, warps: Mapping[int, int]) -> Finding:
+def _misplaced(walked: KernelWalks, warps: Mapping[int, int], each: int) -> Finding:
     """All accesses of lanes that only other warps reach."""
     first = min(warps)
-    warp = warps[first]
-    says = f"warp {warp} {_DOES[walked.code[first].does]} lanes of another warp of its warpgroup"
+    warp = warp_name(warps[first], each)
+    says = f"{warp} {_DOES[walked.code[first].does]} lanes of another warp of its warpgroup"
     return _of_one(walked, "tensor-lanes", first, True, says, says, len(warps) - 1)
 
 
-def _outside(walked: KernelWalks, accesses: Sequence[Outside]) -> Finding:
+def _outside(walked: KernelWalks, accesses: Sequence[Outside], each: int) -> Finding:
     """All accesses of columns that are not allocated: most likely too few are."""
     one = min(accesses, key=lambda one: one.doubtful)
-    says = f"warp {one.warp} {_DOES[walked.code[one.statement].does]} {_columns(one.place)}"
+    warp = warp_name(one.warp, each)
+    says = f"{warp} {_DOES[walked.code[one.statement].does]} {_columns(one.place)}"
     what = f"{says}, counted from the first that is allocated, and {one.allocated} are allocated"
-    return _of_one(walked, "tensor-outside", one.statement, one.doubtful, what, says, len(accesses) - 1)
+    doubtful = one.doubtful or each > 0
+    return _of_one(walked, "tensor-outside", one.statement, doubtful, what, says, len(accesses) - 1)
 
 
 def _columns(place: TensorPlace) -> str:
@@ -170,17 +220,17 @@ def _readings(race: TensorRace, loads: LoadsInFlight) -> Undefined:
     return EVERYWHERE
 
 
-def _finding(walked: KernelWalks, races: Sequence[TensorRace], loads: LoadsInFlight) -> Finding:
+def _finding(walked: KernelWalks, races: Sequence[TensorRace], loads: LoadsInFlight, each: int) -> Finding:
     race = min(races, key=lambda race: _readings(race, loads) != EVERYWHERE)
     rule = rules()[_RULES[race.what]]
     code = walked.code
     statements = [code.function.statements[index] for index in (race.first, race.second)]
     says = [
-        f"warp {warp} {_DOES[code[index].does]} {_columns(place)} of what is allocated"
+        f"{warp_name(warp, each)} {_DOES[code[index].does]} {_columns(place)} of what is allocated"
         for warp, index, place in zip(race.warps, (race.first, race.second), race.places, strict=True)
     ]
     why = _WHY[race.what].format(first=_NOUNS.get(code[race.first].does, ""))
-    likely = race.doubtful or race.what in _LIKELY or not code.function.exact
+    likely = race.doubtful or race.what in _LIKELY or each > 0 or not code.function.exact
     return Finding(
         rule.name,
         LIKELY if likely else ERROR,

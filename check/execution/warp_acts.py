@@ -12,14 +12,14 @@ from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, sends_sh
 from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import Numbers, number_at
 from ..walks.acts import Act, act_of, written_at
-from ..walks.walk_steps import RANKS, WalkStep
+from ..walks.walk_steps import PAIR, WalkStep
 from .access_records import GenericAccess, accessed
 from .allocated_columns import AllocatedColumns
 from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing, comes_to, total
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
-from .warps import GroupWait, HaltedError, lanes_of
+from .warps import GroupWait, lanes_of
 
 __all__ = ["Short", "Uneven", "Unlike", "WarpActs"]
 
@@ -202,16 +202,16 @@ class WarpActs(BarrierActs):
     def _spread(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
     ) -> Iterator[GroupWait]:
-        """A bulk copy into the same place of several blocks that are executed together."""
-        in_window = group.registers.steps.in_window
+        """A bulk copy into the same place of several blocks that are executed together. Of a pair, the block
+        is told that lies in the pair as the one whose mbarrier is named.
+        """
+        steps = group.registers.steps
         for thread in threads:
-            mask = number_at(self._mask(group, step), thread)
-            known = group.registers.steps.function.cluster is not None
-            if mask is None or (mask >> self.blocks and not known):
-                raise HaltedError(step.position)
-            for rank in range(self.blocks):
-                if mask >> rank & 1:
-                    yield from self._bulk(group, step, in_window(address, rank), (thread,), rank)
+            for rank in self._masked(group, step, thread):
+                told = rank
+                if step.statement.operation.is_for_pair:
+                    told = steps.pair_of(rank)[steps.window_of(address) % PAIR]
+                yield from self._bulk(group, step, steps.in_window(address, told), (thread,), rank)
 
     def _bulk(
         self,
@@ -371,11 +371,3 @@ class WarpActs(BarrierActs):
             return False
         blocks = number_at(self._mask(group, step), thread) or 0
         return blocks & blocks - 1 != 0
-
-    def _mask(self, group: ThreadGroup, step: WalkStep) -> Numbers:
-        """The blocks of the cluster that a copy goes to, as bits: what stands behind its mbarrier, or all."""
-        statement = step.statement
-        if statement.operation.is_for_all:
-            return (1 << group.registers.steps.grid[RANKS]) - 1
-        places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
-        return self._operand(group, statement, places[-1] + 1, 0)

@@ -181,17 +181,18 @@ def _address(matrix: _Matrix, fields: tuple[tuple[str, int], ...]) -> Callable[[
 
 @lru_cache(maxsize=1 << 12)
 def product_heads(
-    statement: DecodedStatement, words: tuple[int | None, ...], shape: int
+    statement: DecodedStatement, words: tuple[int | None, ...], shape: int, blocks: int = 1
 ) -> tuple[ByteRegion, ...]:
     """Some bytes that a product surely reads, whose shape the word of a descriptor says: the first ones of a
-    few rows of its matrices. `words`: of the matrices' own descriptors, None where one is unknown.
+    few rows of its matrices. `words`: of the matrices' own descriptors, None where one is unknown. `blocks`:
+    so many hold a part of the rows each, at the same addresses.
     """
     variant, found = statement.operation.nearest, list[ByteRegion]()
     if variant is None:
         return ()
     try:
         product = described_product(load(), variant, shape)
-        rows = {"A": product.said("m"), "B": product.said("n")}
+        rows = {"A": product.said("m") // blocks, "B": product.said("n") // blocks}
         size = max(product.said("width") // 8, 1)
     except Question:
         return ()

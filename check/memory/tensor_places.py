@@ -47,11 +47,28 @@ _HALF = 16  # lanes: no part of a product takes fewer of a slice
 
 
 class TensorPlace(NamedTuple):
-    """Columns `low` to `high` - 1 of some lanes, a bit for each."""
+    """Columns `low` to `high` - 1 of some lanes, a bit for each. Of blocks that are executed together, each
+    has those behind all that the one before it may have.
+    """
 
     low: int
     high: int
     lanes: int
+
+    @property
+    def block(self) -> int:
+        """The rank of the block in whose tensor memory it lies, among those that are executed together."""
+        return self.low >> _LANE_BITS
+
+    @property
+    def own(self) -> TensorPlace:
+        """The same columns, counted in the block's own tensor memory."""
+        return self.moved(-self.block)
+
+    def moved(self, blocks: int) -> TensorPlace:
+        """The same place of a block whose rank is so much greater."""
+        by = blocks << _LANE_BITS
+        return self._replace(low=self.low + by, high=self.high + by)
 
 
 class TensorOperand(NamedTuple):

@@ -159,8 +159,15 @@ class Operation:
 
     @cached_property
     def tells_several(self) -> bool:
-        """Whether it does so for a pair of blocks, or at several mbarriers; no execution follows that."""
-        return self.tells_later and (self.is_multicast or self.action.pairs in self.words)
+        """Whether it does so for a pair of blocks, or at several mbarriers; no execution of one block follows
+        that.
+        """
+        return self.tells_later and (self.is_multicast or self.is_for_pair)
+
+    @cached_property
+    def is_for_pair(self) -> bool:
+        """Whether it is about a pair of blocks of the cluster."""
+        return self.action.pairs in self.words
 
     @cached_property
     def is_strong(self) -> bool:

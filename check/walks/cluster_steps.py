@@ -14,18 +14,19 @@ from math import prod
 from ..memory.byte_regions import ByteRegion
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
-from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
 from ..values.block_threads import WARP, own_numbers, size_of
 from ..values.lane_numbers import Numbers, lane_math
 from .walk_steps import PLACES, RANK, RANKS, WalkSteps
 
-__all__ = ["ClusterSteps", "asks_for_blocks", "clusters_together"]
+__all__ = ["ClusterSteps", "asks_for_blocks", "clusters_together", "works_in_pairs"]
 
 _MOST_THREADS = 2048  # of all blocks
 _WINDOW = 19  # bits of an address in the shared memory of a block: more than any block has
-_WORD = (1 << 32) - 1
-_FIRST_OF_PAIR = 0xFEFFFFFF  # masks an address, by where windows lie on a chip: it does not show in the PTX
+# On chips a window has 24 bits. Kernels clear the next one, by a number with these upper bits, and so name the
+# first block of a pair.
+_CLEARS = 0xFEFF
+_UPPER = 16
 _AXES = "xyz"
 _IN_CLUSTER = frozenset({RANK} | {f"%cluster_ctaid.{axis}" for axis in _AXES})
 _SHAPES = tuple(f"%cluster_{name}{axis}" for name in ("ctaid", "nctaid") for axis in (".x", ".y", ".z", ""))
@@ -39,6 +40,13 @@ def asks_for_blocks(steps: WalkSteps) -> bool:
     return steps.function.cluster is None and RANKS in texts and texts.isdisjoint(_SHAPES)
 
 
+def works_in_pairs(steps: WalkSteps) -> bool:
+    """Whether some instruction is about a pair of blocks of a cluster, and the head does not say how many the
+    cluster has.
+    """
+    return steps.function.cluster is None and any(one.is_for_pair for one in steps.code.used)
+
+
 def clusters_together(steps: WalkSteps, cluster: tuple[int, int, int] | None) -> bool:
     """Whether the blocks of a cluster of some shape can be executed together: their number and size are
     known, and few, and no copy goes to all however many these are.
@@ -48,10 +56,7 @@ def clusters_together(steps: WalkSteps, cluster: tuple[int, int, int] | None) ->
     blocks = prod(cluster or (1,))
     if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= _MOST_THREADS):
         return False
-    if any(operation.is_for_all for operation in steps.code.used):
-        return False
-    texts = {text for statement in steps.code for text in statement.operands}
-    return all((number_of(text) or 0) & _WORD != _FIRST_OF_PAIR for text in texts)
+    return not any(operation.is_for_all for operation in steps.code.used)
 
 
 class ClusterSteps(WalkSteps):
@@ -99,6 +104,13 @@ class ClusterSteps(WalkSteps):
             extent *= count
         for name, at in self.bases.items():
             yield _lying(name), math.joined(at | rank << _WINDOW for rank in ranks)
+
+    def source(self, text: str, scope: int) -> int | str:
+        """The same; what clears the bit by which the two blocks of a pair differ on a chip, does so here."""
+        found = super().source(text, scope)
+        if isinstance(found, int) and found >> _UPPER & 0xFFFF == _CLEARS:
+            return found & ~(1 << _WINDOW)
+        return found
 
     def named(self, text: str) -> int | str:
         """The name of what differs between blocks: where a variable lies."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
-from .cluster_steps import ClusterSteps, asks_for_blocks, clusters_together
+from .cluster_steps import ClusterSteps, asks_for_blocks, clusters_together, works_in_pairs
 from .stored_data import StoredData
 from .thread_walk import Walked, short_walks, walks
 from .walk_plan import WalkPlan
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelWalks"]
 
 _BLOCKS = (2, 4)  # of a cluster, where the host says how many
+_PAIR = (2,)  # the same, where the kernel does not ask, and pairs of blocks work together
 
 
 class KernelWalks:
@@ -85,13 +86,16 @@ class KernelWalks:
     @cached_property
     def clusters(self) -> Sequence[KernelWalks]:
         """The same in clusters whose blocks can be executed together: of one size, if that is known; of
-        several ones, if a host says the size.
+        several ones, if a host says the size. Of a kernel for pairs that does not ask for it, one pair: what
+        reaches behind it stops the execution.
         """
         if self.are_together:
             return (self,)
-        if not asks_for_blocks(self.steps):
-            return ()
-        shapes = ((blocks, 1, 1) for blocks in _BLOCKS)
+        if asks_for_blocks(self.steps):
+            counts: Sequence[int] = _BLOCKS
+        else:
+            counts = _PAIR if works_in_pairs(self.steps) else ()
+        shapes = ((blocks, 1, 1) for blocks in counts)
         sizes = (KernelWalks(self.module, self.code, self.flow, shape, self.given) for shape in shapes)
         return [one for one in sizes if one.are_together]
 
@@ -109,6 +113,11 @@ class KernelWalks:
     def reading_cluster_plan(self) -> WalkPlan:
         """The same, of those that look at ordinary reads of shared memory, too."""
         return WalkPlan(self._cluster_steps, reads=True)
+
+    @cached_property
+    def tensor_cluster_plan(self) -> WalkPlan:
+        """The same, of those that look at what is done to tensor memory, too."""
+        return WalkPlan(self._cluster_steps, tensors=True)
 
     @cached_property
     def long(self) -> list[Walked]:

@@ -29,8 +29,9 @@ from .loops import Loops
 from .parameters import ParameterNumbers
 from .sure_comparisons import SureComparison, sure_comparison
 
-__all__ = ["FIRST", "PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
+__all__ = ["FIRST", "PAIR", "PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
 
+PAIR = 2  # blocks of a cluster that work together
 RANK = "%cluster_ctarank"  # of the block in its cluster
 RANKS = "%cluster_nctarank"  # how many blocks the cluster has
 # What tells the blocks of a cluster apart.
@@ -229,6 +230,12 @@ class WalkSteps:
     def window_of(self, address: int) -> int:
         """The rank of the block in whose shared memory an address lies, among those executed together."""
         return 0
+
+    @staticmethod
+    def pair_of(rank: int) -> tuple[int, int]:
+        """The ranks of the two blocks of a block's pair: they differ in their last bit."""
+        first = rank - rank % PAIR
+        return first, first + 1
 
     def moved(self, region: ByteRegion, rank: int) -> ByteRegion:
         """The same bytes of another block of the cluster."""

@@ -1,6 +1,7 @@
 """tcgen05.commit arrives once at the mbarrier that it names, when earlier tcgen05 operations of its thread are
 complete (9.7.16.12.1): so waits that lack it, or anything else, are found. What a commit tells several blocks of
-a cluster, or for a pair of them, no execution follows, and nothing is said of the waits of such kernels.
+a cluster is not judged where the PTX does not say how many it has; nothing is said of the waits of such kernels.
+Pairs of blocks are executed together (test_block_pairs.py).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ ELSEWHERE = COMMIT.replace("[%r2]", "[%r2+8]")
 PLAIN = COMMIT.replace(".shared::cluster", "")  # a generic address
 MULTICAST = COMMIT.replace("cluster.b64", "cluster.multicast::cluster.b64").replace("];", "],3;")
 PAIR = COMMIT.replace("cta_group::1", "cta_group::2")
+PAIR_BEHIND = MULTICAST.replace("cta_group::1", "cta_group::2").replace(",3;", ",12;")
 ARRIVE = "@%p1 mbarrier.arrive.shared::cta.b64 _,[%r2];"
 WAIT = "V0: mbarrier.try_wait.parity.shared::cta.b64 %p2,[%r2],0; @!%p2 bra V0;"
 AGAIN = "V1: mbarrier.try_wait.parity.shared::cta.b64 %p2,[%r2],1; @!%p2 bra V1;"
@@ -81,19 +83,24 @@ def test_a_commit_arrives_once(body: str, count: int, expected: set[tuple[str, s
     assert found(body, count) == expected
 
 
-@pytest.mark.parametrize("commit", [MULTICAST, PAIR], ids=["multicast", "of a pair"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_what_several_blocks_are_told_is_left_open(commit: str, count: int) -> None:
-    assert not found(commit + WAIT, count)
-    assert not found(commit + WAIT + "bar.sync 1,96;", count)
+def test_what_several_blocks_are_told_is_left_open(count: int) -> None:
+    assert not found(MULTICAST + WAIT, count)
+    assert not found(MULTICAST + WAIT + "bar.sync 1,96;", count)
     first = f"setp.lt.u32 %p3,%r1,32; @%p3 bra X; bar.sync 1,96; bra E; X: {WAIT} bar.sync 1,96; E:"
-    assert not found(commit + first, count)
+    assert not found(MULTICAST + first, count)
+
+
+def test_a_commit_of_a_pair_arrives_once() -> None:
+    """Without a mask it arrives in the block whose mbarrier it names."""
+    assert not found(PAIR + WAIT, 1)
+    assert found(PAIR + WAIT, 2) == {("barrier-stuck", "likely")}
 
 
 @pytest.mark.parametrize(
     ("commit", "said"),
-    [(COMMIT, False), (MULTICAST, True), (PAIR, True)],
-    ids=["plain", "multicast", "of a pair"],
+    [(COMMIT, False), (MULTICAST, True), (PAIR, False), (PAIR_BEHIND, True)],
+    ids=["plain", "multicast", "of a pair", "of more blocks than a pair has"],
 )
 def test_what_is_left_open_is_said_aloud(commit: str, said: bool) -> None:
     report = check_text(KERNEL.replace("BODY", commit + WAIT).replace("COUNT", "1"), "k.ptx")

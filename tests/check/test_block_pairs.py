@@ -1,0 +1,198 @@
+"""Pairs of blocks that multiply together (.cta_group::2): kernels by the text, right and wrong ones side by side.
+
+9.7.16.5: one thread of one block issues a product for both. It reads half of A and half of B in the shared memory of
+each block, at the same addresses, and writes half of the result into the tensor memory of each. A commit arrives
+in the block whose mbarrier it names, or with .multicast::cluster at the same address in each block of its mask.
+A tensor copy with .cta_group::2 may tell the mbarrier of the other block of the pair: kernels clear the bit of
+the address by which the two differ. 128 threads in each block, two stages of 24 KB; the first block multiplies.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from .changed_kernels import Lines, told
+
+WATCHES = ("spec/effects.yaml",)
+SHAPE = 1 << 4 | 1 << 7 | 1 << 10 | 128 >> 3 << 17 | 256 >> 4 << 24  # M = 256, N = 128, D of f32
+MATRIX = 2 << 61 | 1 << 46 | 64 << 32 | 1 << 16  # rows of 128 bytes, swizzled
+MEET = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+CLUSTER = ".explicitcluster\n.reqnctapercluster 2, 1, 1\n"
+PUBLISHED = f"fence.mbarrier_init.release.cluster;\n{MEET}"
+ALLOCATE = "@%p1 tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [bars+48], 128;\n"
+HEAD = f""".version 8.7
+.target sm_100a
+.address_size 64
+.shared .align 1024 .b8 tile[49152];
+.shared .align 8 .b8 bars[64];
+.visible .entry k(.param .u32 n, .param .u64 out, .param .align 64 .b8 map[128])
+.reqntid 128, 1, 1
+{CLUSTER}{{
+.reg .b32 %r<48>;
+.reg .b32 %v<8>;
+.reg .b64 %rd<16>;
+.reg .b16 %h<4>;
+.reg .pred %p<12>;
+mov.u32 %r1, %tid.x;
+mov.u32 %r40, %cluster_ctarank;
+shr.u32 %r2, %r1, 5;
+ld.param.u32 %r9, [n];
+ld.param.u64 %rd3, [out];
+mov.b64 %rd4, map;
+setp.eq.u32 %p1, %r2, 0;
+setp.eq.u32 %p2, %r1, 0;
+setp.eq.u32 %p3, %r1, 32;
+setp.eq.u32 %p7, %r40, 0;
+and.pred %p8, %p3, %p7;
+and.pred %p9, %p2, %p7;
+@%p2 mbarrier.init.shared::cta.b64 [bars], 1;
+@%p2 mbarrier.init.shared::cta.b64 [bars+8], 1;
+@%p2 mbarrier.init.shared::cta.b64 [bars+16], 1;
+@%p2 mbarrier.init.shared::cta.b64 [bars+24], 1;
+@%p2 mbarrier.init.shared::cta.b64 [bars+40], 1;
+{ALLOCATE}tcgen05.fence::before_thread_sync;
+bar.sync 0;
+{PUBLISHED}tcgen05.fence::after_thread_sync;
+ld.shared.b32 %r3, [bars+48];
+shl.b32 %r4, %r2, 21;
+add.u32 %r4, %r4, %r3;
+mov.u32 %r30, bars;
+mov.u32 %r5, 0;
+mov.b16 %h1, 3;
+"""
+ROUND = """and.b32 %r6, %r5, 1;
+shl.b32 %r7, %r6, 3;
+add.u32 %r8, %r30, %r7;
+mov.u32 %r10, tile;
+mad.lo.u32 %r10, %r6, 24576, %r10;
+add.u32 %r11, %r10, 16384;
+shr.u32 %r12, %r5, 1;
+and.b32 %r12, %r12, 1;
+xor.b32 %r13, %r12, 1;
+"""
+NEXT = "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p4, %r5, %r9;\n"
+DESCRIBE = f"""shr.u32 %r14, %r10, 4;
+and.b32 %r14, %r14, 16383;
+cvt.u64.u32 %rd5, %r14;
+or.b64 %rd5, %rd5, {MATRIX};
+shr.u32 %r14, %r11, 4;
+and.b32 %r14, %r14, 16383;
+cvt.u64.u32 %rd6, %r14;
+or.b64 %rd6, %rd6, {MATRIX};
+"""
+MULTIPLY = f"tcgen05.mma.cta_group::2.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 1;\n"
+TELL = "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [{}], {};\n"
+RELEASE, DONE = TELL.format("%r8+16", "%h1"), TELL.format("bars+40", "%h1")
+RESULT = """tcgen05.ld.sync.aligned.32x32b.x2.b32 {%v0,%v1}, [%r4];
+tcgen05.wait::ld.sync.aligned;
+st.global.v2.b32 [%rd3], {%v0,%v1};
+"""
+BEFORE, AFTER = "tcgen05.fence::before_thread_sync;\n", "tcgen05.fence::after_thread_sync;\n"
+FREED = "@%p1 tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 128;\n"
+TAIL = f"{RESULT}{BEFORE}{MEET}{FREED}ret;\n}}\n"
+
+
+def waited(name: str, barrier: str, parity: str) -> str:
+    return (
+        f"{name}:\nmbarrier.try_wait.parity.shared::cta.b64 %p5, [{barrier}], {parity};\n@!%p5 bra {name};\n"
+    )
+
+
+FREE, FULL = waited("FREE", "%r8+16", "%r13"), waited("FULL", "%r8", "%r12")
+END = waited("END", "bars+40", "0") + AFTER
+EXPECT = "@%p9 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 49152;\n"
+LEADER = "and.b32 %r31, %r8, 0xFEFFFFFF;\n"
+COPY = (
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2 [{}], "
+    "[%rd4, {{%r5, %r40}}], [%r31];\n"
+)
+COPIES = LEADER + COPY.format("%r10") + COPY.format("%r11")
+COPIED = (
+    f"{HEAD}@%p2 bra COPIES;\n@%p8 bra MULTIPLIES;\nbra JOINS;\n"
+    f"COPIES:\n{ROUND}{FREE}{EXPECT}{COPIES}{NEXT}@%p4 bra COPIES;\nbra JOINS;\n"
+    f"MULTIPLIES:\n{ROUND}{DESCRIBE}{FULL}{AFTER}{MULTIPLY}{RELEASE}{NEXT}@%p4 bra MULTIPLIES;\n{DONE}"
+    f"JOINS:\nbar.warp.sync -1;\n{END}{TAIL}"
+)
+# All threads of both blocks store their half, and one of each block tells the first block that it is there.
+STORES = """shl.b32 %r15, %r1, 7;
+add.u32 %r15, %r15, %r10;
+st.shared.v4.b32 [%r15], {%r1,%r1,%r1,%r1};
+setp.lt.u32 %p6, %r1, 64;
+shl.b32 %r16, %r1, 7;
+add.u32 %r16, %r16, %r11;
+@%p6 st.shared.v4.b32 [%r16], {%r1,%r1,%r1,%r1};
+"""
+FENCE, SYNC = "fence.proxy.async.shared::cta;\n", "bar.sync 0;\n"
+FIRST = "mapa.shared::cluster.u32 %r31, %r8, 0;\n"
+FILLED = "@%p2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r31];\n"
+STORED = (
+    f"{HEAD}ROUND:\n{ROUND}{DESCRIBE}{FREE}{STORES}{FENCE}{SYNC}{FIRST}{FILLED}@!%p7 bra NEXT;\n"
+    f"{FULL}{AFTER}@!%p3 bra NEXT;\n{MULTIPLY}{RELEASE}"
+    f"NEXT:\nbar.warp.sync -1;\n{NEXT}@%p4 bra ROUND;\n@%p8 {DONE}{END}{TAIL}"
+)
+STORED = STORED.replace("[bars], 1", "[bars], 2").replace("[bars+8], 1", "[bars+8], 2")
+OVERWRITTEN, INCOMPLETE = ("likely", "shared-overwritten"), ("likely", "copy-incomplete")
+STUCK, UNPUBLISHED = ("likely", "barrier-stuck"), ("likely", "barrier-unpublished")
+UNFENCED, UNSEEN = ("likely", "proxy-fence"), ("likely", "shared-unsynchronised")
+PENDING, OUTSIDE = ("likely", "tensor-product-pending"), ("likely", "tensor-outside")
+
+FIRST_ALONE = "@!%p7 bra {0};\n{1}{0}:\n"  # the second block passes by what stands here
+WITH_COPIES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
+    "right": ([], set()),
+    "the product does not wait for the copies": ([(FULL, "")], {INCOMPLETE, OVERWRITTEN}),
+    # The first block alone shows that it copies where an earlier copy is not complete.
+    "nobody waits for the products": ([(FREE, "")], {("error", "copy-incomplete"), INCOMPLETE}),
+    "the second block does not wait for the products": (
+        [(FREE, FIRST_ALONE.format("GO", FREE))],
+        {INCOMPLETE},
+    ),
+    "the commit leaves the second block out": ([(RELEASE, TELL.format("%r8+16", "1"))], {STUCK}),
+    "the commit leaves the first block out": ([(RELEASE, TELL.format("%r8+16", "2"))], {STUCK}),
+    "the commit is of one mbarrier": (
+        [(RELEASE, TELL.format("%r8+16", "%h1").replace(".multicast::cluster", "").replace(", %h1", ""))],
+        {STUCK},
+    ),
+    "the last commit leaves the second block out": ([(DONE, TELL.format("bars+40", "1"))], {STUCK}),
+    "the commit stands before the product": ([(MULTIPLY + RELEASE, RELEASE + MULTIPLY)], {OVERWRITTEN}),
+    "the copies of each block tell its own mbarrier": ([(LEADER, "mov.b32 %r31, %r8;\n")], {INCOMPLETE}),
+    "nobody expects the bytes": (
+        [(EXPECT, EXPECT.replace(".expect_tx", "").replace(", 49152", ""))],
+        {INCOMPLETE},
+    ),
+    "an arrival too many is awaited": ([("[bars], 1", "[bars], 2")], {STUCK}),
+    "no barrier of the cluster behind the init": ([(PUBLISHED, "bar.sync 0;\n")], {UNPUBLISHED}),
+    "the second block does not wait for the result": ([(END, FIRST_ALONE.format("LOADS", END))], {PENDING}),
+    "too few columns": ([("[bars+48], 128", "[bars+48], 64"), ("%r3, 128", "%r3, 64")], {OUTSIDE}),
+}
+
+
+@pytest.mark.parametrize("cluster", [CLUSTER, ""], ids=["of known size", "of unknown size"])
+@pytest.mark.parametrize(("lines", "expected"), WITH_COPIES.values(), ids=WITH_COPIES)
+def test_copies(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
+    assert set(told(COPIED, [*lines, (CLUSTER, cluster)])) == expected
+
+
+EARLY = f"not.pred %p10, %p7;\nand.pred %p10, %p10, %p2;\n@%p10 {FILLED[5:]}"
+WITH_STORES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
+    "right": ([], set()),
+    "the second block executes no proxy fence": ([(FENCE, FIRST_ALONE.format("FENCED", FENCE))], {UNFENCED}),
+    "the second block tells of its stores before them": (
+        [(f"{STORES}{FENCE}{SYNC}{FIRST}{FILLED}", f"{FIRST}{EARLY}{STORES}{FENCE}{SYNC}@%p9 {FILLED[5:]}")],
+        {UNSEEN},
+    ),
+    "the second block does not wait for the products": ([(FREE, FIRST_ALONE.format("GO", FREE))], {UNSEEN}),
+    "the product does not wait for the second block": (
+        [("[bars], 2", "[bars], 1"), ("[bars+8], 2", "[bars+8], 1"), (FIRST, FIRST.replace("0;", "%r40;"))],
+        {UNSEEN},
+    ),
+    "each block tells itself": ([(FIRST, FIRST.replace("0;", "%r40;"))], {STUCK}),
+    "the second block tells nobody": ([(FILLED, FILLED.replace("%p2", "%p9"))], {STUCK}),
+    "the commit leaves the second block out": ([(RELEASE, TELL.format("%r8+16", "1"))], {STUCK}),
+    "the commit stands before the product": ([(MULTIPLY + RELEASE, RELEASE + MULTIPLY)], {OVERWRITTEN}),
+}
+
+
+@pytest.mark.parametrize("cluster", [CLUSTER, ""], ids=["of known size", "of unknown size"])
+@pytest.mark.parametrize(("lines", "expected"), WITH_STORES.values(), ids=WITH_STORES)
+def test_stores(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
+    assert set(told(STORED, [*lines, (CLUSTER, cluster)])) == expected
