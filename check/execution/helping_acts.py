@@ -158,7 +158,7 @@ class HelpingActs:
         return other in mbarriers and all(mbarriers[one].count == mbarriers[other].count for one in known)
 
     def _row(self, stages: Set[int]) -> Set[int]:
-        """Some mbarriers, and those that lie in a row with them, in the same block, and have the same count."""
+        """Some mbarriers, and those of the same block that lie in a row with them and have the same count."""
         steps = self.plan.steps
         places = {steps.in_window(stage, 0) for stage in stages}
         step = gcd(*(place - min(places) for place in places))

@@ -21,11 +21,12 @@ _LINE = 128  # bytes: every tensor copy begins a line
 @dataclass(eq=False, slots=True)
 class CommittedRead(TimedRead):
     """A product reads a matrix, or a copy its source. `engine`: where clocks count what its warp has issued;
-    `number`: the place of the product or copy among that.
+    `number`: the place of the product or copy among that. `bytes`: of the whole matrix, if it begins here.
     """
 
     engine: int = 0
     number: int = 0
+    bytes: int = 0
 
     def unended(self, clock: Clock) -> list[int]:
         """The warp of the product, if a warp with a clock does not know that it is complete."""
@@ -45,12 +46,24 @@ class OperandAccesses(SharedAccesses):
         super().__init__(clocks)
         self._is_lost = is_lost
         self._reached: dict[int, int] = {}  # by the first byte of a line: how far products read in it
+        # By mbarrier and phase: the matrices that its tensor copies bring, by where they begin.
+        self.brought: dict[tuple[int, int], dict[int, CommittedRead]] = {}
 
     def read(self, read: TimedRead) -> None:
         """A product reads a matrix."""
         line = read.region.low // _LINE * _LINE
         self._reached[line] = max(self._reached.get(line, 0), read.region.high)
+        if isinstance(read, CommittedRead) and read.bytes:
+            self._bring(read, line)
         super().read(read)
+
+    def _bring(self, read: CommittedRead, line: int) -> None:
+        """Remember which phase's tensor copy has written the line in which a matrix begins."""
+        writes = (one.last for one in self._at.get(line, ()))
+        last = max(writes, key=lambda write: write.order, default=None)
+        landing = None if last is None else last.landing
+        if landing is not None and landing.size is None:
+            self.brought.setdefault((landing.barrier, landing.phase), {})[read.region.low] = read
 
     def write(self, write: TimedWrite) -> None:
         """A write begins. What products read in the line in which a tensor copy begins, that copy brings."""

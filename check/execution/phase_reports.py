@@ -136,7 +136,7 @@ class PhaseReports:
             reads += f", and others of them bring {one.beside} more"
         return Finding(
             "copy-incomplete",
-            LIKELY if one.beside else ERROR,
+            LIKELY if one.beside or one.doubtful else ERROR,
             self.place(one.product),
             self.code.function.name,
             f"{rule.title}: {expects}, {reads}",

@@ -126,6 +126,7 @@ class TensorActs(WarpActs):
 
     skips = frozenset(("load", "allocate", "multiply", "commit", "wait"))
     columns: AllocatedColumns
+    accesses: OperandAccesses
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads, parts=2)
@@ -263,18 +264,21 @@ class TensorActs(WarpActs):
         statement, ranks = step.statement, self._blocks_of(group, step, warp)
         values = [group.registers.value(named.text, statement.scope) for named in statement.described]
         words = tuple([number_at(value, thread) for value in values])
-        regions: Iterable[ByteRegion] = ()
+        regions: Iterable[tuple[ByteRegion, int]] = ()
         if rows := copied_rows(statement):
-            regions, ranks = source_heads(statement, words, rows), self._own(group, warp)
+            regions = [(region, 0) for region in source_heads(statement, words, rows)]
+            ranks = self._own(group, warp)
         elif shape is not None:
             regions = product_heads(statement, words, shape, len(ranks))
         began = {warp: self.warps[warp].clock.seen[warp]}
         doubtful, engine, number = self._doubtful(group, step), self.count + warp, self._issued[warp]
         moved = group.registers.steps.moved
-        for region in (moved(region, rank) if rank else region for region in regions for rank in ranks):
-            self.accesses.read(
-                CommittedRead(step.position, region, doubtful, began, GRANULE, engine=engine, number=number)
-            )
+        for rank in ranks:
+            for region, bytes_ in regions:
+                there = moved(region, rank) if rank else region
+                made = CommittedRead(step.position, there, doubtful, began, GRANULE)
+                made.engine, made.number, made.bytes = engine, number, bytes_
+                self.accesses.read(made)
 
     def _free(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
         """A warp deallocates: whatever others do there must have been done."""

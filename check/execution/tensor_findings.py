@@ -4,6 +4,7 @@ execution of a kernel's threads.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from .execution import Execution
 from .phase_reports import PhaseReports
 from .shared_accesses import PhaseRace
 from .tensor_acts import Outside, RaceKey, TensorActs, TensorFault, TensorRace
+from .warp_acts import Short
 
 __all__ = ["tensor_findings"]
 
@@ -77,6 +79,7 @@ class _Found(NamedTuple):
     outside: dict[int, Outside]
     misplaced: dict[int, int]  # by statement: the warp
     operands: dict[tuple[str, int, int], PhaseRace]
+    short: dict[int, Short]  # by product
     each: int
 
     def also_in(self, others: Sequence[_Found]) -> _Found:
@@ -86,6 +89,7 @@ class _Found(NamedTuple):
             {at: found for at, found in self.outside.items() if all(at in one.outside for one in others)},
             {at: warp for at, warp in self.misplaced.items() if all(at in one.misplaced for one in others)},
             {key: race for key, race in self.operands.items() if all(key in one.operands for one in others)},
+            {at: short for at, short in self.short.items() if all(at in one.short for one in others)},
             self.each,
         )
 
@@ -126,6 +130,9 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
     loads = LoadsInFlight(walked.code, walked.flow)
     findings = [_finding(walked, some, loads, found.each) for some in told.values()]
     findings += _of_operands(walked, plan, found.operands.values())
+    if not found.operands:
+        reports = PhaseReports(walked.module, walked.code, plan)
+        findings += (reports.short(found.short[at]) for at in sorted(found.short)[:1])
     if found.misplaced:
         findings.append(_misplaced(walked, found.misplaced, found.each))
     if found.outside:
@@ -138,7 +145,7 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
     blocks of a cluster do together is doubtful; it was followed to the end, or is not judged.
     """
     function, in_cluster = plan.function, plan.steps.blocks > 1
-    found = _Found({}, {}, {}, {}, threads // WARP // plan.steps.blocks if in_cluster else 0)
+    found = _Found({}, {}, {}, {}, {}, threads // WARP // plan.steps.blocks if in_cluster else 0)
     sizes = [USUAL_SIZES]
     for size in sizes:
         acts = TensorActs(threads)
@@ -149,12 +156,31 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
             races=acts.races | found.races,
             outside=acts.outside | found.outside,
             misplaced=acts.misplaced | found.misplaced,
+            short=_short(plan, acts) | found.short,
         )
         guessed = in_cluster or run.sizes.memory is not None or run.counted > 0 or not function.exact
         for pair, one in acts.accesses.races.items():
             found.operands.setdefault(pair, replace(one, doubtful=one.doubtful or guessed))
         if len(sizes) == 1:
             sizes += run.endings
+    return found
+
+
+def _short(plan: WalkPlan, acts: TensorActs) -> dict[int, Short]:
+    """By product: the phases that expect as many bytes as products read in one block of a pair, where their
+    copies bring as many to the other one. What a tensor copy brings, the PTX does not show; so no other
+    numbers are compared.
+    """
+    found = {}
+    for (address, phase), matrices in acts.accesses.brought.items():
+        known = acts.mbarriers[address].bytes
+        read = Counter[int]()
+        for low, one in matrices.items():
+            read[plan.steps.window_of(low)] += one.bytes
+        expected = known[phase] if phase < len(known) else None
+        if expected and len(read) > 1 and {*read.values()} == {expected}:
+            product = min(one.statement for one in matrices.values())
+            found[product] = Short(product, expected, read.total(), doubtful=True)
     return found
 
 

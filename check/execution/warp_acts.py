@@ -34,6 +34,7 @@ class Short:
     expected: int
     read: int
     beside: int = 0
+    doubtful: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain, repeat
 
 from ...spec.addresses import ADDRESSES, DescribedMatrix, matrix_atoms, mode_of
 from ...spec.api import load
@@ -182,27 +183,29 @@ def _address(matrix: _Matrix, fields: tuple[tuple[str, int], ...]) -> Callable[[
 @lru_cache(maxsize=1 << 12)
 def product_heads(
     statement: DecodedStatement, words: tuple[int | None, ...], shape: int, blocks: int = 1
-) -> tuple[ByteRegion, ...]:
+) -> tuple[tuple[ByteRegion, int], ...]:
     """Some bytes that a product surely reads, whose shape the word of a descriptor says: the first ones of a
-    few rows of its matrices. `words`: of the matrices' own descriptors, None where one is unknown. `blocks`:
-    so many hold a part of the rows each, at the same addresses.
+    few rows of its matrices; each with how many it reads from there on, 0 if it is not the first row.
+    `words`: of the matrices' own descriptors, None where one is unknown. `blocks`: so many hold a part of the
+    rows each, at the same addresses.
     """
-    variant, found = statement.operation.nearest, list[ByteRegion]()
+    variant, found = statement.operation.nearest, list[tuple[ByteRegion, int]]()
     if variant is None:
         return ()
     try:
         product = described_product(load(), variant, shape)
         rows = {"A": product.said("m") // blocks, "B": product.said("n") // blocks}
-        size = max(product.said("width") // 8, 1)
+        width = product.said("width")
+        row = {"A": product.said("bytes"), "B": product.said("k") * width // 8}
     except Question:
         return ()
     for operand, word in zip(statement.described, words, strict=True):
         part = operand.operand.part or ""
         if word is not None and part in rows:
             major = "MN" if (product.word or {}).get(f"transpose_{part}") else "K"
-            found += _heads(
-                _Matrix(operand.text, str(operand.operand.descriptor), rows[part], 1, size, major), word
-            )
+            kind, size = str(operand.operand.descriptor), max(width // 8, 1)
+            heads = _heads(_Matrix(operand.text, kind, rows[part], 1, size, major), word)
+            found += zip(heads, chain((rows[part] * row[part],), repeat(0)), strict=False)
     return tuple(found)
 
 

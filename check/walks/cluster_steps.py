@@ -23,8 +23,8 @@ __all__ = ["ClusterSteps", "asks_for_blocks", "clusters_together", "works_in_pai
 
 _MOST_THREADS = 2048  # of all blocks
 _WINDOW = 19  # bits of an address in the shared memory of a block: more than any block has
-# On chips a window has 24 bits. Kernels clear the next one, by a number with these upper bits, and so name the
-# first block of a pair.
+# On chips a window has 24 bits. Kernels clear the next one, by a number with these upper bits, and so name
+# the first block of a pair.
 _CLEARS = 0xFEFF
 _UPPER = 16
 _AXES = "xyz"
