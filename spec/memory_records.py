@@ -161,6 +161,11 @@ class Descriptor:
     """The address rules that say where the elements of the matrix lie.
     Noticed by: silicon.
     Example: `[k-major]`. Refuses: `[nosuch]` (spec/addresses.yaml has no such rule)."""
+    unnamed: tuple[int, ...] = ()
+    """Bits outside the fields of which the text says nothing, and which programs set; `check` does not call
+    one a fault then.
+    Noticed by: readers, tests.
+    Example: `[14, 15]`. Refuses: `[low]` (an integer)."""
     bits: int = 64
     """How many bits it has.
     Noticed by: proofs, tests.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ...spec.api import load
 from ...spec.described_operands import descriptor_of, holding, settings_of
-from ...spec.descriptor import decode
+from ...spec.descriptor import reserved
 from ...spec.descriptor_rules import judge_word
 from ...spec.errors import Question
 from ...spec.legality import Judge
@@ -173,9 +173,8 @@ def _descriptor(
         word = _beside(known.of(operand.text, site.index), descriptor.fields[start])
     if word is None:
         return
-    try:
-        decode(descriptor, word & (1 << 64) - 1)
-    except Question as fault:
+    fault = reserved(descriptor, word & (1 << descriptor.bits) - 1 & ~sum(1 << b for b in descriptor.unnamed))
+    if fault:
         yield Finding("descriptor-field", ERROR, site.place, function, f"{name}: {fault}", section)
         return
     if descriptor.rules:
