@@ -111,7 +111,8 @@ class BarrierActs:
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
         self.unknown_there: dict[tuple[int, int], Unpublished] = {}  # the same in other blocks of the cluster
         # The statements that use an mbarrier, and those that end it in a warp that does not know of that.
-        self.ended_early: set[tuple[int, int]] = set()
+        # By these two: whether the wait for a product told that warp of the use.
+        self.ended_early: dict[tuple[int, int], bool] = {}
         self.overlaid: dict[int, int] = {}  # by init of a valid mbarrier: what has initialised it before
         self.objects = ObjectBytes()
         # By mbarrier and warp: its last act and statement.
@@ -267,10 +268,11 @@ class BarrierActs:
     def _use_ends(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         """An mbarrier ends, with which all warps should have done."""
         number = threads[0] // WARP
-        seen = self.warps[number].clock.seen
+        warp = self.warps[number]
         for other, (act, use) in self._used.pop(address, {}).items():
-            if other != number and seen[other] < act:
-                self.ended_early.add((use, step.position))
+            if other != number and warp.clock.seen[other] < act:
+                ends, is_open = (use, step.position), warp.multiplied.get(other, -1) >= act
+                self.ended_early[ends] = is_open and self.ended_early.get(ends, True)
         for came in [came for came in self._came if came[0] == address]:
             del self._came[came]  # those waits were for phases of the one that ends
 

@@ -117,7 +117,8 @@ class PhaseFindings:
     uneven: dict[int, Uneven] = field(default_factory=dict)  # by statement that expects bytes
     late: set[int] = field(default_factory=set)  # statements that may expect bytes of an ended phase
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
-    ended_early: set[tuple[int, int]] = field(default_factory=set)  # what uses an mbarrier, and what ends it
+    # By what uses an mbarrier and what ends it: whether one reading of the text allows it.
+    ended_early: dict[tuple[int, int], bool] = field(default_factory=dict)
     overlaid: dict[int, int] = field(default_factory=dict)  # by init of a valid mbarrier: the init before
     again: dict[int, int] = field(default_factory=dict)  # by arrival at the cluster's barrier: the one before
     of_objects: dict[int, ObjectAccess] = field(default_factory=dict)  # by statement
@@ -322,7 +323,8 @@ class PhaseFindings:
         races = (one for one in found.acts.accesses if not _is_unseen(found, one))
         self.races += [replace(one, doubtful=one.doubtful or guessed) for one in races]
         self.unpublished |= found.acts.unpublished
-        self.ended_early |= found.acts.ended_early
+        for ends, is_open in found.acts.ended_early.items():
+            self.ended_early[ends] = is_open and self.ended_early.get(ends, True)
         self.overlaid |= found.acts.overlaid
         self.of_objects |= found.acts.objects.accesses
         self.again |= found.acts.again
@@ -562,9 +564,10 @@ class PhaseFindings:
             yield from cluster_ends(self.module, self.code, self.sent)
         for init, use in self.unpublished:
             yield self._reports.unpublished(self.unpublished[init, use])
-        first_uses = {end: use for use, end in sorted(self.ended_early, reverse=True)}
+        by_weight = sorted(self.ended_early, key=lambda ends: (self.ended_early[ends], ends), reverse=True)
+        first_uses = {end: use for use, end in by_weight}
         for end, use in first_uses.items():
-            yield self._reports.ended_early(use, end)
+            yield self._reports.ended_early(use, end, self.ended_early[use, end])
         again = (end for end in self.overlaid if end not in first_uses)
         yield from (self._reports.overlaid(self.overlaid[end], end) for end in again)
         yield from object_findings(self.walked, self.of_objects)

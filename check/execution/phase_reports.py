@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ...spec.errors import Place
 from ...spec.ordering import ordering
@@ -211,14 +212,17 @@ class PhaseReports:
         what = "no barrier stands between the two"
         return self._of_barrier("barrier-unpublished", one.doubtful, what, steps)
 
-    def ended_early(self, use: int, end: int) -> Finding:
-        """An mbarrier that is invalidated, or initialised again, while another warp may use it."""
+    def ended_early(self, use: int, end: int, is_open: bool) -> Finding:
+        """An mbarrier that is invalidated, or initialised again, while another warp may use it. `is_open`:
+        not where the wait of one warp for a product covers its warpgroup.
+        """
         does = "invalidates" if self.code[end].does == "invalidate" else "initialises"
         again = "" if does == "invalidates" else " again"
         steps = [(use, "uses the mbarrier in another warp"), (end, f"{does} it{again}")]
         done = does.removesuffix("s") + "d"
         what = f"it is {done}{again}, and no barrier stands between its use by another warp and that"
-        return self._of_barrier("barrier-uninitialised", True, what, steps)
+        found = self._of_barrier("barrier-uninitialised", True, what, steps)
+        return replace(found, readings=ONE_WARP) if is_open else found
 
     def overlaid(self, before: int, again: int) -> Finding:
         """An mbarrier that is initialised where one is valid."""

@@ -146,6 +146,8 @@ class WarpActs(BarrierActs):
                 self.accesses.read(read)
                 for warp in some:
                     self.warps[warp].products.append(read)
+            for warp in some:
+                self.warps[warp].clock.seen[warp] += 1
 
     def _act_of_thread(self, group: ThreadGroup, step: WalkStep, thread: int) -> Act | None:
         """The act of one thread."""
@@ -167,7 +169,10 @@ class WarpActs(BarrierActs):
                 warp.copies = []
             elif act.kind == "wait":
                 while len(warp.product_groups) > act.n:
-                    self.accesses.ended(warp.product_groups.popleft(), number)
+                    ended = warp.product_groups.popleft()
+                    self.accesses.ended(ended, number)
+                    for read in ended:
+                        warp.multiplied |= read.began
             else:
                 while len(warp.copy_groups) > max(act.n, 0):
                     self.accesses.landed(warp.copy_groups.popleft(), number)

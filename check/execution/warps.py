@@ -53,7 +53,11 @@ class HaltedError(Exception):
 
 @dataclass
 class ExecutedWarp:
-    """What a warp has in flight."""
+    """What a warp has in flight.
+
+    `multiplied`: by warp of its warpgroup, the act up to which the products that it has waited for tell of
+    it: where the wait of one warp covers the others (wait-scope), they have begun each of these.
+    """
 
     clock: Clock
     products: list[TimedRead] = field(default_factory=list)
@@ -63,6 +67,7 @@ class ExecutedWarp:
     fenced: Clock | None = None  # what the last memory fence makes known by relaxed arrivals
     owed: Clock | None = None  # what a relaxed wait makes known behind the next memory fence
     arrivals: dict[int, int] = field(default_factory=dict)  # by mbarrier: the phase of its last arrival
+    multiplied: dict[int, int] = field(default_factory=dict)
 
 
 def lanes_of(threads: tuple[int, ...]) -> int:

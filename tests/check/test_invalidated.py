@@ -1,5 +1,6 @@
 """An mbarrier that was invalidated (9.7.13.15.11) is used again only behind another init, and none is initialised
-again while others use it, or where one is valid (9.7.13.15.9).
+again while others use it, or where one is valid (9.7.13.15.9). Whether the wait of one warp for a product tells of
+such a use is open.
 """
 
 from __future__ import annotations
@@ -154,3 +155,55 @@ def test_mbarriers_of_tiles(before: str, init: str, phase: str, end: str, wrong:
     text = TILES.replace("BEFORE", before).replace("INIT", init).replace("PHASE", phase).replace("END", end)
     found = {one.rule for one in check_text(text, "k.ptx").findings if one.tier in ("error", "likely")}
     assert found == ({"barrier-uninitialised"} if wrong else set())
+
+
+PRODUCT = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .u64 out)
+.reqntid THREADS, 1, 1
+{
+.reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .f32 %f<4>;
+mov.u32 %r1,%tid.x; mov.u32 %r2,smem; setp.ne.u32 %p1,%r1,0; ld.param.u64 %rd1,[out];
+shr.u32 %r3,%r2,4; and.b32 %r3,%r3,16383; cvt.u64.u32 %rd2,%r3; or.b64 %rd2,%rd2,0x4000004000000000;
+add.u64 %rd3,%rd2,256;
+@!%p1 mbarrier.init.shared::cta.b64 [%r2+16384],1;
+bar.sync 0;
+@!%p1 mbarrier.arrive.shared::cta.b64 _,[%r2+16384];
+mov.f32 %f0,0f00000000; mov.f32 %f1,%f0; mov.f32 %f2,%f0; mov.f32 %f3,%f0;
+W: mbarrier.try_wait.parity.shared::cta.b64 %p2,[%r2+16384],0; @!%p2 bra W;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd2, %rd3, 0, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+BEFORE
+@!%p1 mbarrier.inval.shared::cta.b64 [%r2+16384];
+BEHIND
+st.global.f32 [%rd1],%f0;
+ret;
+}
+"""
+PRODUCT_WAIT = "wgmma.wait_group.sync.aligned 0;"
+AGAIN = "V: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r2+16384],0; @!%p3 bra V;"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "threads", "tiers"),
+    [
+        # The product is complete once the other warps have issued it, behind their own wait.
+        (PRODUCT_WAIT, "", 128, ["reading"]),
+        (PRODUCT_WAIT + "bar.sync 0;", "", 128, []),
+        ("", PRODUCT_WAIT, 128, ["likely"]),
+        (PRODUCT_WAIT + AGAIN, "", 128, ["likely"]),  # the product says nothing of the second wait
+        (PRODUCT_WAIT, "", 256, ["likely"]),  # nor of another warpgroup
+    ],
+    ids=["behind the product", "behind a barrier", "beside it", "behind another wait", "of two warpgroups"],
+)
+def test_an_mbarrier_is_invalidated_behind_a_product(
+    before: str, behind: str, threads: int, tiers: list[str]
+) -> None:
+    text = PRODUCT.replace("BEFORE", before).replace("BEHIND", behind).replace("THREADS", str(threads))
+    found = [one for one in check_text(text, "k.ptx").findings if one.rule == "barrier-uninitialised"]
+    assert [one.tier for one in found] == tiers
+    assert all(one.readings == ((("wait-scope", "warp"),),) for one in found if one.tier == "reading")
