@@ -55,13 +55,18 @@ _LEFT = (
     "with the numbers that were assumed for what the PTX does not show, the wait here does not end: whether "
     "it does with those of a launch, and what stands behind it, was not judged"
 )
-Obstacle = Literal["unnamed", "lost", "behind", "elsewhere", "left"]
+_PASSED = (
+    "with the numbers that were assumed for what the PTX does not show, no thread comes here: whether the "
+    "phases of these barriers order what threads do, was not judged"
+)
+Obstacle = Literal["unnamed", "lost", "behind", "elsewhere", "left", "passed"]
 _OBSTACLES: dict[Obstacle, str] = {
     "unnamed": _UNNAMED,
     "lost": _LOST,
     "behind": _BEHIND,
     "elsewhere": _ELSEWHERE,
     "left": _LEFT,
+    "passed": _PASSED,
 }
 _MET = (
     "by what threads read here, they may wait for others of their block, or decide what to do: whether that "
@@ -123,8 +128,8 @@ class UnjudgedBarriers:
     """Barriers are not judged from a statement on: where in the text it stands, and where what is unknown
     there comes from. `obstacle`: a barrier that the PTX does not show (unnamed), a branch of which it is
     unknown which way threads go (lost), a wait that other blocks of the cluster may end (elsewhere), what
-    stands behind a loop that goes on (behind), or a wait that does not end with the numbers that are assumed
-    (left).
+    stands behind a loop that goes on (behind), a wait that does not end with the numbers that are assumed
+    (left), or what threads pass by with these (passed).
     """
 
     offset: int

@@ -106,7 +106,7 @@ class Execution:
         self.lost_at: Unshown | None = None
         self.skipped_at: Unshown | None = None
         self.met_at: int | None = None
-        self.doubtful = False
+        self.doubtful = sizes.guessed
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
         self.ranks: set[int | None] = set()  # of blocks of the cluster to whose memory threads reach
@@ -123,7 +123,8 @@ class Execution:
         if shape is None and plan.function.is_line:
             shape = threads, 1, 1
         registers = Registers(plan.steps, range(threads), sizes.most, sizes.others, shape)
-        self._start(ThreadGroup(Threads(range(threads)), 0 if plan.flow.blocks else None, registers))
+        first = 0 if plan.flow.blocks else None
+        self._start(ThreadGroup(Threads(range(threads)), first, registers, doubtful=sizes.guessed))
         self._run()
 
     @property
@@ -159,7 +160,7 @@ class Execution:
     @property
     def endings(self) -> list[AssumedSizes]:
         """Numbers of parameters with which the loop that paused ends, or one over tiles goes on."""
-        endings = self._assumed.endings(self.sizes.most)
+        endings = (one._replace(guessed=self.sizes.guessed) for one in self._assumed.endings(self.sizes.most))
         return [one if self.sizes.memory is None else one.remembered for one in endings]
 
     @property

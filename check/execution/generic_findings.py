@@ -31,6 +31,7 @@ from .object_bytes import ObjectAccess
 from .phase_reports import ONE_WARP
 from .same_faults import FaultName, is_found_in_each
 from .skipped_loops import skips_work
+from .small_sizes import SMALL_SIZES, comes_to_work
 from .unjudged_accesses import unjudged_accesses
 from .warp_lanes import LANES, WITHIN, met_between
 from .write_clashes import CLASH
@@ -336,13 +337,16 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
 
 
 def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
-    """What the grid's first block does; or another one, if that does nothing that counts."""
+    """What the grid's first block does; or another one, or one with less work, if that does nothing that
+    counts.
+    """
     first = _execute(plan, shape, USUAL_SIZES, _ROUNDS)
-    acting = plan.acting(frozenset())
-    if not acting.isdisjoint(first.together) or not plan.placed:
+    if comes_to_work(plan, first):
         return first
-    others = (_execute(plan, shape, USUAL_SIZES._replace(others=place), _ROUNDS) for place in _OTHER_PLACES)
-    return next((one for one in others if not acting.isdisjoint(one.together)), first)
+    places = (USUAL_SIZES._replace(others=place) for place in (_OTHER_PLACES if plan.placed else ()))
+    sizes = (*places, *(SMALL_SIZES if first.is_complete else ()))
+    others = (_execute(plan, shape, size, _ROUNDS) for size in sizes)
+    return next((one for one in others if comes_to_work(plan, one)), first)
 
 
 def _elsewhere(

@@ -33,6 +33,7 @@ from .phase_reports import RACE_RULES, PhaseReports
 from .same_faults import FaultName, is_found_in_each
 from .shared_accesses import PhaseRace
 from .shown_waits import shown_waits
+from .small_sizes import smaller_sizes
 from .stuck_waits import Stuck
 from .unshown import Unshown
 from .warp_acts import Short, Uneven, Unlike
@@ -185,6 +186,7 @@ class PhaseFindings:
             if not last:
                 sizes += found.endings
                 even = found.even_endings
+            sizes += smaller_sizes(plan, found)
         if plan.tries and tried is not None and not self.stuck and all(one.is_open for one in self.races):
             self._collect(Execution(plan, threads, tried, rounds=rounds, shape=shape, tries=True), alone)
         self._choose(threads, tried or sizes[-1], rounds, shape)
@@ -200,9 +202,11 @@ class PhaseFindings:
             self.unjudged_barriers = self._from(self._left, self._why_apart(), "elsewhere")
         if self.unjudged_barriers is None and not (together or self.stuck):
             if paused:
-                self._tell_behind(plan)
+                self._tell_missed(plan, "behind")
             elif self._excused is not None and not self._is_signalled:
                 self.unjudged_barriers = self._from(self._excused, "", "left")
+            elif self._has_phases() and plan.acting(frozenset()).isdisjoint(self.executed):
+                self._tell_missed(plan, "passed")
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -227,11 +231,11 @@ class PhaseFindings:
         chosen = ChosenWork(plan).races(size, races_with, {_key(race) for race in self.races})
         self.races += [replace(race, doubtful=True) for race in chosen.values()]
 
-    def _tell_behind(self, plan: WalkPlan) -> None:
-        """Remember the first statement that counts behind loops which no execution left."""
+    def _tell_missed(self, plan: WalkPlan, why: Obstacle) -> None:
+        """Remember the first statement that counts and to which no execution came."""
         behind = (index for index in plan.roles if self.flow.block_of(index) not in self.executed)
         for index in islice(behind, 1):
-            self.unjudged_barriers = self._from(index, "", "behind")
+            self.unjudged_barriers = self._from(index, "", why)
 
     def _from(self, index: int, why: str, obstacle: Obstacle) -> UnjudgedBarriers:
         """From a statement on, barriers were not judged."""

@@ -21,6 +21,7 @@ from .access_records import warp_name
 from .execution import Execution
 from .phase_reports import PhaseReports
 from .shared_accesses import PhaseRace
+from .small_sizes import smaller_sizes
 from .tensor_acts import Outside, RaceKey, TensorActs, TensorFault, TensorRace
 from .warp_acts import Short
 
@@ -163,6 +164,7 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
             found.operands.setdefault(pair, replace(one, doubtful=one.doubtful or guessed))
         if len(sizes) == 1:
             sizes += run.endings
+        sizes += smaller_sizes(plan, run)
     return found
 
 

@@ -33,12 +33,14 @@ _ADDS = frozenset(("mov", "add", "sub", "mad", "and", "or", "selp", "shfl", "cvt
 
 class AssumedSizes(NamedTuple):
     """The number of every parameter that is a size, but for some parameters, by name, with another one.
-    `memory`: that of every floating-point number in global memory; None: none is known.
+    `memory`: that of every floating-point number in global memory; None: none is known. `guessed`: other
+    numbers were taken first, and showed nothing.
     """
 
     most: int
     others: tuple[tuple[str, int], ...] = ()
     memory: int | None = None
+    guessed: bool = False
 
     @property
     def remembered(self) -> AssumedSizes:

@@ -1,0 +1,28 @@
+"""Smaller numbers for parameters, where threads pass by all that counts with the usual ones.
+
+A kernel may end at once where a size is greater than it takes (`if (n > 8) return;`). Nobody says that a host
+passes the numbers with which it goes on, so what is found with them is doubtful.
+"""
+
+from __future__ import annotations
+
+from ..walks.parameters import USUAL_SIZES, AssumedSizes
+from ..walks.walk_plan import WalkPlan
+from .execution import Execution
+
+__all__ = ["SMALL_SIZES", "comes_to_work", "smaller_sizes"]
+
+SMALL_SIZES = (AssumedSizes(8, guessed=True), AssumedSizes(1, guessed=True))
+_SMALLER = dict(zip((USUAL_SIZES, *SMALL_SIZES), SMALL_SIZES, strict=False))  # by numbers: what is tried next
+
+
+def comes_to_work(plan: WalkPlan, found: Execution) -> bool:
+    """Whether some thread comes to a statement that counts."""
+    return not plan.acting(frozenset()).isdisjoint(found.together)
+
+
+def smaller_sizes(plan: WalkPlan, found: Execution) -> tuple[AssumedSizes, ...]:
+    """The numbers that are tried next, if an execution came to an end and to nothing that counts."""
+    if found.sizes not in _SMALLER or not found.is_complete or comes_to_work(plan, found):
+        return ()
+    return (_SMALLER[found.sizes],)
