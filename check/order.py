@@ -108,24 +108,28 @@ def _with_rings(walked: KernelWalks, judge: Callable[[KernelWalks], _Ordered]) -
     """What is found; where parameters say how long rings are, what is found with each of some lengths. If the
     usual numbers do not show it, it is doubtful: nobody says that a host passes these.
     """
-    usual = judge(walked)
-    if not walked.code.doing("init"):
-        return usual
-    from .execution.ring_lengths import ring_lengths, ring_parameters
+    names: Sequence[str] = ()
+    if walked.code.doing("init"):
+        from .execution.ring_lengths import ring_lengths, ring_parameters
 
-    names = ring_parameters(walked.plan)
+        names = ring_parameters(walked.plan)
     if not names:
-        return usual
-    lengths = ring_lengths(walked.plan)
-    first, *others = (judge(walked.with_numbers(dict.fromkeys(names, length))) for length in lengths)
-    in_each = set.intersection(*({*map(_named, one.findings)} for one in others))
-    known = {_named(one): one for one in usual.findings}
+        return judge(walked)
+    first, *others = (
+        walked.with_numbers(dict.fromkeys(names, length)) for length in ring_lengths(walked.plan)
+    )
+    found = judge(first)
+    in_each = set(map(_named, found.findings))
+    for one in others:
+        if in_each:
+            in_each &= set(map(_named, judge(one).findings))
+    known = {_named(one): one for one in judge(walked).findings} if in_each else {}
     findings = [
         known.get(_named(one), replace(one, tier=LIKELY) if one.tier == ERROR else one)
-        for one in first.findings
+        for one in found.findings
         if _named(one) in in_each
     ]
-    return first._replace(findings=findings)
+    return found._replace(findings=findings)
 
 
 def _named(finding: Finding) -> tuple[str, Place]:
