@@ -124,7 +124,7 @@ class AssumedPaths:
             parts = {predicate} | steps.conjuncts(predicate) | steps.conjuncts(predicate, "or")
             self._by_place[predicate] = any(
                 not deciding_numbers(self.plan, (part,)).isdisjoint(PLACES)
-                for part in parts - self.plan.differing
+                for part in parts - self.plan.steps.differing
             )
         return self._by_place[predicate]
 
@@ -215,7 +215,7 @@ class AssumedPaths:
         of them may go another way, where the predicate also depends on which thread it is.
         """
         self.decided_by.add(name)
-        if name in self.plan.differing:
+        if name in self.plan.steps.differing:
             self._pass_others(number, name, following)
 
     def _pass_others(self, number: int, name: str, following: int | None) -> None:

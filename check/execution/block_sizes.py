@@ -83,7 +83,8 @@ def few_threads(plan: WalkPlan) -> list[int]:
     nothing is for several threads.
     """
     found = {count for count in _counts(plan, ("init",)) if 1 < count < WARP}
-    if not plan.differing and not any(one.does in _TOGETHER or acts_together(one) for one in plan.code.used):
+    together = (one for one in plan.code.used if one.does in _TOGETHER or acts_together(one))
+    if not plan.steps.differing and not any(together):
         found.add(1)
     return sorted(found)
 

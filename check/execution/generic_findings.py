@@ -230,7 +230,7 @@ class GenericFindings:
         the cluster's first block does not come. They are so in a cluster of each size that is tried.
         """
         shape = self.plan.function.threads
-        if shape is None or not self.plan.mapped or self.plan.meetings:
+        if shape is None or not self.plan.steps.mapped or self.plan.meetings:
             return {}
         tried = [_raced(walked.reading_cluster_plan, shape) for walked in self.walked.clusters]
         if not tried or any(one.halted for one in tried):
@@ -279,7 +279,7 @@ def _of_several_warps(plan: WalkPlan, races: dict[FaultName, GenericRace]) -> di
     updated = any(one.does == "update" and one.space != "global" for one in plan.code.used)
     if not found.followed or found.halted or found.skipped or found.doubtful:
         return {}
-    if acts.scattered or updated or plan.mapped:
+    if acts.scattered or updated or plan.steps.mapped:
         return {}
     missing = {at for at, flags in acts.loaded.items() if flags & ~acts.stored}
     return {key: race for key, race in races.items() if {race.first, race.second} & missing}
@@ -343,7 +343,7 @@ def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
     first = _execute(plan, shape, USUAL_SIZES, _ROUNDS)
     if comes_to_work(plan, first):
         return first
-    places = (USUAL_SIZES._replace(others=place) for place in (_OTHER_PLACES if plan.placed else ()))
+    places = (USUAL_SIZES._replace(others=place) for place in (_OTHER_PLACES if plan.steps.placed else ()))
     sizes = (*places, *(SMALL_SIZES if first.is_complete else ()))
     others = (_execute(plan, shape, size, _ROUNDS) for size in sizes)
     return next((one for one in others if comes_to_work(plan, one)), first)
@@ -374,7 +374,7 @@ def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, ro
 
 def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     """What threads do, and with copies, if there are any."""
-    maps = bool(plan.mapped and not plan.meetings)
+    maps = bool(plan.steps.mapped and not plan.meetings)
     copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in COPIES]
     if not copies:
         return GenericActs(threads, maps, plan.products, plan.data)

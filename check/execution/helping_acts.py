@@ -148,7 +148,7 @@ class HelpingActs:
                 named += in_text
                 ranks += self._acts.ranks.get(index, in_text)
         known = {*ranks} - {None}
-        if not ranks or len(known) > 1 or not known.isdisjoint(self.plan.differing):
+        if not ranks or len(known) > 1 or not known.isdisjoint(self.plan.steps.differing):
             return False
         return wait.statement in placed or {*named} != known
 
@@ -223,7 +223,8 @@ def _named_ranks(plan: WalkPlan, index: int) -> Iterator[int | str | None]:
             text, scope = plan.code[at].operands[-1], plan.code[at].scope
             if plan.steps.origin(text, scope) == RANK:
                 continue  # the own block
-            yield from plan.differing.intersection(plan.code.unique((text,), scope)) or (number_of(text),)
+            names = plan.code.unique((text,), scope)
+            yield from plan.steps.differing.intersection(names) or (number_of(text),)
 
 
 def _computing(plan: WalkPlan, register: str, before: int) -> Iterator[int]:

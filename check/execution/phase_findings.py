@@ -438,7 +438,7 @@ class PhaseFindings:
     def _loads_only(self) -> bool:
         """Whether the block does nothing in other ones but to load from there."""
         assert self.plan is not None
-        users = (one for one in self.code if not self.plan.mapped.isdisjoint(one.reads))
+        users = (one for one in self.code if not self.plan.steps.mapped.isdisjoint(one.reads))
         return all(one.writes and one.does in _LOADS for one in users)
 
     @cached_property
@@ -458,7 +458,7 @@ class PhaseFindings:
         assert self.plan is not None
         base = statement.barrier.base if statement.barrier is not None else None
         name = None if base is None else self.plan.steps.source(base, statement.scope)
-        if statement.operation.tells_later and name not in self.plan.mapped:
+        if statement.operation.tells_later and name not in self.plan.steps.mapped:
             return True
         made = self.code.definitions.get(name, ()) if isinstance(name, str) else ()
         maps = [self.code[index] for index in made]
@@ -497,7 +497,7 @@ class PhaseFindings:
         maps = [self.code[index] for index in self.code.doing("map-address")]
         ranks = {number_of(statement.operands[-1]) for statement in maps} - {None}
         named = {name for one in maps for name in self.code.unique(one.operands[-1:], one.scope)}
-        differ = not named.isdisjoint(self.walked.plan.differing) and (not reached or None in reached)
+        differ = not named.isdisjoint(self.walked.plan.steps.differing) and (not reached or None in reached)
         return max(len(ranks), len(reached - {None})) > 1 or differ
 
     def _reach_each_other(self, found: Execution, size: AssumedSizes) -> bool:

@@ -41,7 +41,7 @@ def ring_lengths(plan: WalkPlan) -> tuple[int, ...]:
 def _compared_numbers(plan: WalkPlan) -> Iterator[int]:
     """The literals with which numbers are compared that do not tell threads apart."""
     for statement in plan.code:
-        if statement.operation.words[0] == "setp" and plan.differing.isdisjoint(statement.reads):
+        if statement.operation.words[0] == "setp" and plan.steps.differing.isdisjoint(statement.reads):
             for text in statement.operands[1:]:
                 if (number := number_of(text)) is not None:
                     yield number
@@ -80,5 +80,5 @@ def _compared(plan: WalkPlan, index: int) -> tuple[str, ...]:
 def _telling(plan: WalkPlan, index: int) -> Iterator[str]:
     """The same, where these tell threads apart by a number of theirs."""
     names = _compared(plan, index)
-    if not plan.differing.isdisjoint(names):
+    if not plan.steps.differing.isdisjoint(names):
         yield from names

@@ -63,7 +63,7 @@ def more_tiles(
 
 def _takes_turns(plan: WalkPlan, head: int) -> bool:
     """Whether a loop's end depends on where the block is in the grid, and on a literal stride."""
-    if plan.placed.isdisjoint(end_guards(plan, head)):
+    if plan.steps.placed.isdisjoint(end_guards(plan, head)):
         return False
     needed = ends_by(plan, head)
     statements = plan.code.definitions

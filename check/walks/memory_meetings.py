@@ -23,22 +23,19 @@ _COMMON = frozenset(("global", "generic"))
 
 
 class MemoryMeetings:
-    """The atomics and strong loads of a function. `counted` are the statements that walks execute, `made_of`
-    gives what is computed from registers, `made_by` says whether a predicate is computed from what some
-    statements bring.
+    """The atomics and strong loads of a function. `counted` are the statements that walks execute, `made_by`
+    says whether a predicate is computed from what some statements bring.
     """
 
     def __init__(
         self,
         steps: WalkSteps,
         counted: Iterable[int],
-        made_of: Callable[[Iterable[str]], set[str]],
         made_by: Callable[[str, Collection[int]], bool],
     ) -> None:
         self.steps = steps
         self.code = steps.code
         self._counted = frozenset(i for i in counted if self.code.operation(i).does not in _ENDS)
-        self._computed = made_of
         self._made_by = made_by
 
     @cached_property
@@ -70,11 +67,11 @@ class MemoryMeetings:
 
     def _made_of(self, registers: Iterable[str]) -> set[str]:
         """Some registers, and all that are computed from them, also of what is stored and loaded again."""
-        made = self._computed(registers)
+        made = self.steps.made_of(registers)
         while True:
             stores = (self.code[index] for index in self.code.doing(*_WRITES))
             kept = {one.operation.space for one in stores if not made.isdisjoint(one.reads)}
-            again = self._computed({*made, *self._loaded(kept)})
+            again = self.steps.made_of({*made, *self._loaded(kept)})
             if again == made:
                 return made
             made = again

@@ -13,7 +13,7 @@ from ..memory.tensor_places import TENSOR_ACTIONS, tensor_texts
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
-from ..ptx.operation import BROUGHT, DATA, OPAQUE, ORDINARY
+from ..ptx.operation import BROUGHT, DATA, ORDINARY
 from ..ptx.reaching import written_by
 from ..values.real_arithmetic import is_real
 from .inverted_waits import is_inverted
@@ -43,7 +43,6 @@ _SETUP = frozenset(
     ("init", "invalidate", "expect", "give", "memory-fence")
 )  # what only barriers with phases are about
 COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
-_THREAD = ("%tid", "%laneid")
 _GUARDED = frozenset(("jump", "leave"))
 _CONSTANT = frozenset(("param", "const"))
 
@@ -113,20 +112,10 @@ class WalkPlan:
             statement = self.code[index]
             if statement.guard:
                 guard = self.code.unique((statement.guard,), statement.scope)
-                waiting += (register for register in guard if register in self.differing)
+                waiting += (register for register in guard if register in self.steps.differing)
             if statement.does == "bulk-copy" and statement.address is not None and statement.address.base:
                 waiting += self.code.unique((statement.address.base,), statement.scope)
         return self.closed(waiting)
-
-    @cached_property
-    def differing(self) -> set[str]:
-        """The registers that are computed from what tells threads apart."""
-        return self.made_of(
-            name
-            for statement in self.code
-            if statement.does not in OPAQUE and _tells_apart(statement)
-            for name in statement.writes
-        )
 
     @cached_property
     def real_loads(self) -> frozenset[int]:
@@ -160,27 +149,6 @@ class WalkPlan:
     def is_scaled(self, predicate: str) -> bool:
         """Whether a predicate is computed from a floating-point number that is loaded from global memory."""
         return self._made_by(predicate, self.real_loads)
-
-    @cached_property
-    def placed(self) -> set[str]:
-        """The registers that may be computed from where the block is in the grid."""
-        grid = self.steps.grid.keys()
-        return self.made_of(
-            name
-            for statement in self.code
-            if not grid.isdisjoint(statement.operands)
-            for name in statement.writes
-        )
-
-    def made_of(self, registers: Iterable[str]) -> set[str]:
-        """Some registers, and all that are computed from them."""
-        waiting = list(registers)
-        made: dict[str, list[str]] = defaultdict(list)  # by register: those that are computed from it
-        for statement in self.code if waiting else ():
-            if statement.writes and statement.does not in OPAQUE:
-                for register in statement.reads:
-                    made[register] += statement.writes
-        return closure(waiting, made.__getitem__)
 
     def _slice(self) -> set[str]:
         """The registers that addresses, descriptors and branches depend on."""
@@ -238,19 +206,10 @@ class WalkPlan:
         space = statement.operation.space
         return space == "shared" or (
             space == "generic"
-            and bool(self.mapped)
-            and not self.mapped.isdisjoint(
+            and bool(self.steps.mapped)
+            and not self.steps.mapped.isdisjoint(
                 self.code.registers_in(" ".join(statement.addresses), statement.scope)
             )
-        )
-
-    @cached_property
-    def mapped(self) -> set[str]:
-        """The registers with addresses in other blocks of the cluster than those that are executed."""
-        if self.steps.blocks > 1:
-            return set()
-        return self.made_of(
-            name for index in self.code.doing("map-address") for name in self.code[index].writes
         )
 
     def _rereads(self, wanted: set[str]) -> bool:
@@ -350,7 +309,7 @@ class WalkPlan:
     @cached_property
     def meetings(self) -> MemoryMeetings:
         """Where threads may meet by what they read from memory."""
-        return MemoryMeetings(self.steps, self.roles, self.made_of, self._made_by)
+        return MemoryMeetings(self.steps, self.roles, self._made_by)
 
     def _made_by(self, predicate: str, statements: Collection[int]) -> bool:
         """Whether a predicate is computed from what some statements bring."""
@@ -497,8 +456,3 @@ def _runs(relevant: Sequence[tuple[WalkStep, bool, bool]]) -> Iterator[Run]:
             computing = []
     if computing:
         yield Run(len(relevant), computing, None, False, False)
-
-
-def _tells_apart(statement: DecodedStatement) -> bool:
-    """Whether a statement reads which thread it is."""
-    return statement.does == "elect" or any(text.startswith(_THREAD) for text in statement.operands)

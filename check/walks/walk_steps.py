@@ -5,6 +5,7 @@ All walks and executions of a function share them, and where they lay its variab
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -14,6 +15,7 @@ from typing import Any
 
 from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import GRANULE, described
+from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of, vector_elements
@@ -52,6 +54,7 @@ _AGREED = frozenset(f"vote.{how}.pred" for how in ("all", "any", "sync.all", "sy
 _DIVIDES = frozenset(("div", "rem"))
 _CHOOSES = {"selp": 2, "mov": 1}  # what holds one of so many sources
 _COMPUTES = frozenset(("nothing", "move"))  # what a statement does that only writes registers
+_THREAD = ("%tid", "%laneid")
 _MOVED = 8  # moves of one address that are followed
 _HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
 _GRID = {
@@ -324,6 +327,51 @@ class WalkSteps:
         negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
         return _FOUND.get(statement.does, "computed"), sources, negates
 
+    @cached_property
+    def differing(self) -> set[str]:
+        """The registers that are computed from what tells threads apart."""
+        return self.made_of(
+            name
+            for statement in self.code
+            if statement.does not in OPAQUE and _tells_apart(statement)
+            for name in statement.writes
+        )
+
+    @cached_property
+    def placed(self) -> set[str]:
+        """The registers that may be computed from where the block is in the grid."""
+        grid = self.grid.keys()
+        return self.made_of(
+            name
+            for statement in self.code
+            if not grid.isdisjoint(statement.operands)
+            for name in statement.writes
+        )
+
+    @cached_property
+    def mapped(self) -> set[str]:
+        """The registers with addresses in other blocks of the cluster than those that are executed."""
+        if self.blocks > 1:
+            return set()
+        return self.made_of(
+            name for index in self.code.doing("map-address") for name in self.code[index].writes
+        )
+
+    def made_of(self, registers: Iterable[str]) -> set[str]:
+        """Some registers, and all that are computed from them."""
+        waiting = list(registers)
+        return closure(waiting, self._makes.__getitem__) if waiting else set()
+
+    @cached_property
+    def _makes(self) -> Mapping[str, Sequence[str]]:
+        """By register: those that are computed from it."""
+        makes: dict[str, list[str]] = defaultdict(list)
+        for statement in self.code:
+            if statement.writes and statement.does not in OPAQUE:
+                for register in statement.reads:
+                    makes[register] += statement.writes
+        return makes
+
     def unguarded(self, step: WalkStep) -> frozenset[int | str]:
         """The registers that a statement reads, but for its guard."""
         found = self._unguarded.get(step.position)
@@ -507,3 +555,8 @@ def _widens(words: tuple[str, ...]) -> bool:
 def _own(shape: tuple[int, int, int] | None, threads: Sequence[int]) -> tuple[tuple[str, Numbers], ...]:
     math = lane_math(len(threads))
     return tuple((name, math.joined(numbers)) for name, numbers in own_numbers(shape, threads))
+
+
+def _tells_apart(statement: DecodedStatement) -> bool:
+    """Whether a statement reads which thread it is."""
+    return statement.does == "elect" or any(text.startswith(_THREAD) for text in statement.operands)
