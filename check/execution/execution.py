@@ -62,6 +62,7 @@ class _Task:
 class Execution:
     """One execution of a block's threads. `sizes` are the numbers of its parameters, `rounds` the
     most rounds of a loop with accesses. `only_right`: it ends, halted, at the first thing that is wrong.
+    `until_asked`: so it does once it asks for numbers in memory.
     `shape`: how the threads lie, where the PTX does not say it. `tries`: a wait that is tried once fails
     where its phase is incomplete; otherwise it is taken that it ends.
 
@@ -86,6 +87,7 @@ class Execution:
         only_right: bool = False,
         shape: tuple[int, int, int] | None = None,
         tries: bool = False,
+        until_asked: bool = False,
     ) -> None:
         self.plan = plan
         self.sizes = sizes
@@ -94,6 +96,7 @@ class Execution:
         self.acts.tries = plan.tries if tries else frozenset()
         self.rounds = rounds
         self.only_right = only_right
+        self.until_asked = until_asked
         self.words = _words(plan, self.acts)
         self.stuck: list[Stuck] = []
         self.excused: list[Stuck] = []
@@ -210,7 +213,8 @@ class Execution:
                 why = why_barrier_not_known(task.group.registers, self.plan.code[at])
                 self.halted_at = Unshown(at, why, False)
             wrong = self.only_right and (self.acts.is_wrong or not self._is_certain)
-            if self.halted or wrong or len(self._tasks) > _MOST_GROUPS or self.steps > _MOST_STEPS:
+            asked = self.until_asked and self.asks_memory
+            if self.halted or wrong or asked or len(self._tasks) > _MOST_GROUPS or self.steps > _MOST_STEPS:
                 self.halted = True
                 return False
         return moved

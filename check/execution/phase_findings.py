@@ -160,7 +160,7 @@ class PhaseFindings:
         for size in sizes:
             last = len(sizes) > 1
             most = max(rounds, LAST_ROUNDS + 1) if last else rounds
-            found = Execution(plan, threads, size, rounds=most, shape=shape)
+            found = Execution(plan, threads, size, rounds=most, shape=shape, until_asked=size.memory is None)
             if found.asks_memory and size.memory is None:
                 size = size.remembered
                 found = Execution(plan, threads, size, rounds=most, shape=shape)
