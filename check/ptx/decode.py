@@ -238,6 +238,12 @@ class DecodedFunction:
         """All statements, decoded."""
         return [self[index] for index in range(len(self._decoded))]
 
+    @cached_property
+    def accessing(self) -> list[DecodedStatement]:
+        """The statements with an address among their operands."""
+        texts = (statement.operands for statement in self.function.statements)
+        return [self[index] for index, text in enumerate(texts) if "[" in text]
+
     def operation(self, index: int) -> Operation:
         """What a statement's opcode says, without its operands."""
         return self._opcodes[index]

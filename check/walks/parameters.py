@@ -106,6 +106,7 @@ class ParameterNumbers:
                 made[register] += statement.reads
             if word == "cvta" or statement.does == "call" or statement.operation.space == "param":
                 waiting += statement.reads
+        for statement in self._code.accessing:
             elsewhere = islice(statement.addresses, lie_in_shared(statement), None)
             waiting += self._code.registers_in(" ".join(elsewhere), statement.scope)
         pointing = closure(waiting, made.__getitem__)

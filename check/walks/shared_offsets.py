@@ -49,9 +49,10 @@ def shared_offsets(
     compared; by name and first byte. None: another parameter is compared with it. A parameter that is a whole
     descriptor is none of them.
     """
-    addressing = [name for one in code for name in _addressing(code, one)]
+    addressing = [name for one in code.accessing for name in _addressing(code, one)]
     addresses = _behind(code, addressing)
-    words = _behind(code, (name for one in code for name in code.registers_in(*_descriptors(one))))
+    products = map(code.__getitem__, code.doing("multiply"))
+    words = _behind(code, (name for one in products for name in code.registers_in(*_descriptors(one))))
     laid = [
         one
         for one in parameters
@@ -69,7 +70,7 @@ def shared_offsets(
     for one in laid:
         slot = one.name, one.first
         registers[slot] = registers.get(slot, frozenset()) | one.registers
-    places = _placing(code, (name for one in code for name in _plain_addresses(code, one)))
+    places = _placing(code, (name for one in code.accessing for name in _plain_addresses(code, one)))
     whole = _whole_behind(code, addressing)
     offsets: dict[tuple[str, int], int | None] = {}
     for place, (slot, own) in enumerate(registers.items()):
@@ -192,5 +193,4 @@ def _plain_addresses(code: DecodedFunction, statement: DecodedStatement) -> Iter
 
 def _descriptors(statement: DecodedStatement) -> tuple[str, int]:
     """The descriptors of a product, and their scope."""
-    texts = descriptor_texts(statement) if statement.does == "multiply" else ()
-    return " ".join(texts), statement.scope
+    return " ".join(descriptor_texts(statement)), statement.scope
