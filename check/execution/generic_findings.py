@@ -17,6 +17,7 @@ from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import USUAL_SIZES, AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .access_records import GenericRace
+from .alike_sizes import decide_alike
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Sent
 from .block_sizes import rounded_sizes, usual_shapes
@@ -290,10 +291,11 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     races: dict[FaultName, GenericRace] = {}
     executions: list[Execution] = []
     first = _with_work(plan, shape)
-    sizes = [first.sizes]
+    sizes, fewer = [first.sizes], list[AssumedSizes]()
     for size in sizes:
         last = len(sizes) > 1
-        found = _execute(plan, shape, size, LAST_ROUNDS + 1) if last else first
+        alike = (one for one in executions[1:] if size in fewer and decide_alike(plan, one.sizes, size))
+        found = (next(alike, None) or _execute(plan, shape, size, LAST_ROUNDS + 1)) if last else first
         executions.append(found)
         races = _races(found) | races
         if not last:
@@ -301,13 +303,14 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
             sizes += endings
             if plan.code.doing("copy") and plan.data is None:
                 # Where a round counts more than one, one less leaves elements over; else it is a round less.
-                fewer = _FEWER if len(endings) == 1 else _FEWER[:1]
-                sizes += (one.fewer(less) for one in endings[:1] for less in fewer)
+                less = _FEWER if len(endings) == 1 else _FEWER[:1]
+                fewer = [one.fewer(number) for one in endings[:1] for number in less]
+                sizes += fewer
     chosen = ChosenWork(plan).races(
         sizes[-1], lambda size: _races(_execute(plan, shape, size, LAST_ROUNDS + 1)), races
     )
     races |= {key: race._replace(doubtful=True) for key, race in chosen.items()}
-    for found in _elsewhere(plan, shape, executions):
+    for found in _elsewhere(plan, shape, sizes[-1], executions):
         executions.append(found)
         races = {key: race._replace(doubtful=True) for key, race in _races(found).items()} | races
     followed = all(one.followed and not (one.skipped or one.halted or one.doubtful) for one in executions)
@@ -350,17 +353,19 @@ def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
 
 
 def _elsewhere(
-    plan: WalkPlan, shape: tuple[int, int, int], executions: Sequence[Execution]
+    plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, executions: Sequence[Execution]
 ) -> Iterator[Execution]:
-    """What other blocks of the grid do, if the first one passes by statements that count by its place."""
+    """What other blocks of the grid do, if the first one passes by statements that count by its place; with
+    the last numbers of parameters.
+    """
     missing = plan.acting(frozenset()).difference(*(one.together for one in executions))
     last = executions[-1]
-    if not missing or last.sizes.others:
+    if not missing or size.others:
         return
     placed_by = last.placed_by
     for place in _OTHER_PLACES:
         if missing and placed_by.issuperset(name for name, _ in place):
-            found = _execute(plan, shape, last.sizes._replace(others=place), last.rounds)
+            found = _execute(plan, shape, size._replace(others=place), last.rounds)
             if not missing.isdisjoint(found.together):
                 missing = missing.difference(found.together)
                 yield found

@@ -88,6 +88,7 @@ class WalkPlan:
         self.budget = _BUDGET
         self.roles: list[int] = []
         self._acting: set[int] = set()  # those whose acts walks look at
+        self.deciding = frozenset[str]()  # registers: addresses, descriptors, counts and guards
         self.reread = False  # numbers that count are read from shared memory, where threads wrote them
         self.wanted = self._slice()
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
@@ -178,6 +179,7 @@ class WalkPlan:
                 waiting += self.code.unique(tuple(self.data.texts(index)), statement.scope)
                 if statement.does in _COPIED:
                     waiting += (name for name, _ in self.data.origins(index) or ())
+        self.deciding = frozenset(waiting)
         wanted = self.closed(waiting)
         if self._rereads(wanted) and not (self.reads and self._stores_anywhere):
             self.reread = True

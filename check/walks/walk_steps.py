@@ -360,10 +360,10 @@ class WalkSteps:
     def made_of(self, registers: Iterable[str]) -> set[str]:
         """Some registers, and all that are computed from them."""
         waiting = list(registers)
-        return closure(waiting, self._makes.__getitem__) if waiting else set()
+        return closure(waiting, self.makes.__getitem__) if waiting else set()
 
     @cached_property
-    def _makes(self) -> Mapping[str, Sequence[str]]:
+    def makes(self) -> Mapping[str, Sequence[str]]:
         """By register: those that are computed from it."""
         makes: dict[str, list[str]] = defaultdict(list)
         for statement in self.code:
