@@ -42,7 +42,6 @@ class AssumedPaths:
         self.passed_by: dict[str, set[int]] = {}
         self.decided_by: set[str] = set()
         self.placed: set[int] = set()
-        self._by_place: dict[str, bool] = {}
         self.gone_round: set[int] = set()  # loops, by their heads
         self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
         self._measured_at: dict[int, int] = {}  # by loop: the block with the branch that tells
@@ -119,14 +118,14 @@ class AssumedPaths:
         """Whether the place of the block decides a predicate for all its threads, as far as it does. Where it
         is compared with a thread's number, other threads do the same in other blocks.
         """
-        if predicate not in self._by_place:
-            steps = self.plan.steps
+        steps = self.plan.steps
+        if predicate not in steps.by_place:
             parts = {predicate} | steps.conjuncts(predicate) | steps.conjuncts(predicate, "or")
-            self._by_place[predicate] = any(
+            steps.by_place[predicate] = any(
                 not deciding_numbers(self.plan, (part,)).isdisjoint(PLACES)
-                for part in parts - self.plan.steps.differing
+                for part in parts - steps.differing
             )
-        return self._by_place[predicate]
+        return steps.by_place[predicate]
 
     def split(
         self,
