@@ -28,7 +28,7 @@ class Clock:
         """A clock of its own with the same contents."""
         made = Clock.__new__(Clock)
         made.seen = self.seen[:]
-        made.peers = self.peers[:]
+        made.peers = self.peers  # nobody changes it in place
         made.complete = self.complete.copy()
         made.told = self.told.copy()
         made.least = self.least.copy()
@@ -38,7 +38,7 @@ class Clock:
         """Learn what another clock has seen."""
         if self.seen != other.seen:
             self.seen = [a if a > b else b for a, b in zip(self.seen, other.seen, strict=True)]
-        if self.peers != other.peers:
+        if self.peers is not other.peers and self.peers != other.peers:
             self.peers = [a if a > b else b for a, b in zip(self.peers, other.peers, strict=True)]
         if self.complete != other.complete:
             _raise(self.complete, other.complete)

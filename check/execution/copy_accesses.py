@@ -32,7 +32,7 @@ from .generic_accesses import GenericActs
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
 from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
-from .warp_lanes import LaneAddresses, lane_addresses
+from .warp_lanes import LaneAddresses
 from .warps import ExecutedWarp, GroupWait, lanes_of
 
 __all__ = ["CopyActs"]
@@ -199,24 +199,25 @@ class CopyActs(GenericActs):
         fenced = not self.fills or does == "drain"
         accessed_by = accessed_bytes(base, threads, width, address.offset)
         self._locate(group, step, bool(accessed_by))
-        source = self._source(group, step) if does == "copy" else None
+        copies = does == "copy"
+        source = self._source(group, step) if copies else None
         for warp, region, bytes_ in accessed_by:
-            act = self.warps[warp].clock.seen[warp]
-            write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
-            copied = self.clashes.written_data(step, registers, lanes[warp]) if does == "copy" else None
+            some, act = lanes[warp], self.warps[warp].clock.seen[warp]
+            write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(some))
+            copied = self.clashes.written_data(step, registers, some) if copies else None
             access = GenericAccess(at, does, bytes_, doubtful, placed, data=copied)
-            origin = None if source is None else (source, base, address.offset, width, lanes[warp])
+            origin = None if source is None else (source, base, address.offset, width, some)
             made = _Copy(access, warp, write, fenced, origin=origin)
-            if does == "copy":
+            if copies:
                 self.clashes.write(access)
                 self.objects.hold(access)
             self._hold(warp, access, origin)
-            if does == "drain":
+            if not copies:
                 self._hold_unfenced(warp, access, "unfenced-store")
             self._put(made)
-            (self.warps[warp].copies if does == "copy" else self._drains[warp]).append(write)
-            if does == "copy":
-                places = lane_addresses(statement, base, lanes[warp], address.offset)
+            (self.warps[warp].copies if copies else self._drains[warp]).append(write)
+            if copies:
+                places = LaneAddresses(base, some, address.offset)
                 self.within.access(warp, access, statement, places)
                 self._by_lane[warp][write] = access, width, places
 

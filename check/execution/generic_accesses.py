@@ -26,13 +26,15 @@ from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
 from .unshown import why_not_known
 from .warp_acts import WarpActs
-from .warp_lanes import WarpLanes, lane_addresses
+from .warp_lanes import LaneAddresses, WarpLanes
 from .warps import GroupWait
 from .write_clashes import WriteClashes
 
 __all__ = ["GenericActs"]
 
 _ACCESSES = DATA | {"allocate"}
+# By what an access does: what those do with which it may conflict.
+_RIVALS = {"load": ("store", "update"), "store": ("load", "update"), "update": ("load", "store")}
 
 
 @dataclass(slots=True)
@@ -45,6 +47,8 @@ class _Span:
     loaded_lines: int = 0
     stored_lines: int = 0
     updated_lines: int = 0
+    # By what an access does: the lines with bytes that it may conflict with.
+    rival_lines: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_RIVALS, 0))
     accesses: list[GenericAccess] = field(default_factory=list)
     _loaded: int = 0
     _stored: int = 0
@@ -54,13 +58,16 @@ class _Span:
     def add(self, access: GenericAccess) -> None:
         """The warp accesses something."""
         self.accesses.append(access)
-        match access.does:
+        does, lines = access.does, access.bytes.lines
+        match does:
             case "store":
-                self.stored_lines |= access.bytes.lines
+                self.stored_lines |= lines
             case "update":
-                self.updated_lines |= access.bytes.lines
+                self.updated_lines |= lines
             case _:
-                self.loaded_lines |= access.bytes.lines
+                self.loaded_lines |= lines
+        for rival in _RIVALS[does]:
+            self.rival_lines[rival] |= lines
 
     @property
     def loaded(self) -> int:
@@ -79,15 +86,6 @@ class _Span:
         """The bytes that are updated."""
         self._count()
         return self._updated
-
-    def rival_lines(self, does: str) -> int:
-        """The lines with bytes that an access may conflict with, by what it does."""
-        match does:
-            case "load":
-                return self.stored_lines | self.updated_lines
-            case "store":
-                return self.loaded_lines | self.updated_lines
-        return self.loaded_lines | self.stored_lines
 
     def rivals(self, does: str) -> int:
         """The bytes that an access conflicts with, by what it does. What is stored here, too, is read by the
@@ -188,14 +186,15 @@ class GenericActs(WarpActs):
         allocates = statement.does == "allocate"
         strong = updates or statement.operation.is_strong
         does, at, lanes = "store" if allocates else statement.does, step.position, by_warp(threads)
+        asks_data = self.clashes.data is not None and does == "store" and not allocates
         accessed = accessed_bytes(base, threads, width, address.offset, statement.rows)
         self._locate(group, step, bool(accessed))
         for warp, _, bytes_ in accessed:
-            stores = does == "store" and not allocates
-            data = self.clashes.written_data(step, group.registers, lanes[warp]) if stores else None
+            some = lanes[warp]
+            data = self.clashes.written_data(step, group.registers, some) if asks_data else None
             access = GenericAccess(at, does, bytes_, doubtful, placed, strong, data)
             if not (remote or allocates):  # the whole warp does that together
-                places = lane_addresses(statement, base, lanes[warp], address.offset)
+                places = LaneAddresses(base, some, address.offset)
                 self.within.access(warp, access, statement, places)
             if not remote:
                 self.objects.hold(access)
@@ -226,16 +225,17 @@ class GenericActs(WarpActs):
         if self.count == 1:
             self.put_bytes(access)
             return
-        seen, is_store = self.warps[warp].clock.seen, access.does == "store"
+        seen, does = self.warps[warp].clock.seen, access.does
+        is_store = does == "store"
         start, flags, lines = access.bytes
         (self.clashes.write if is_store else self.clashes.read)(access)
         for other, span in self._unseen(seen):
             if is_store and span.stored_lines & lines:
                 self._hold_stores(other, span, warp, access)
-            if not span.rival_lines(access.does) & lines:
+            if not span.rival_lines[does] & lines:
                 continue
-            met = span.rivals(access.does) >> start & flags
-            if met and access.does == "load":  # so it is of what the warp has stored itself
+            met = span.rivals(does) >> start & flags
+            if met and does == "load":  # so it is of what the warp has stored itself
                 met &= ~(self._known(warp) >> start) | span.updated >> start
             if met:
                 self._found(other, span, warp, access, met << start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ...spec.lazy_dataclass import dataclass
@@ -61,6 +61,18 @@ def _group_act(step: WalkStep) -> Act:
     act = act_of(step.position, step.statement, lambda *_: None, ())
     assert act is not None
     return act
+
+
+@lru_cache(maxsize=1 << 8)
+def _by_warpgroup(threads: tuple[int, ...], each: int) -> Sequence[tuple[int, Sequence[int]]]:
+    """The first of some threads in each warpgroup, and their warps there; each block has so many warps, and
+    warpgroups of its own.
+    """
+    found: dict[tuple[int, int], tuple[int, list[int]]] = {}
+    for warp, some in by_warp(threads).items():
+        block, number = divmod(warp, each)
+        found.setdefault((block, number // (WARPGROUP // WARP)), (some[0], []))[1].append(warp)
+    return tuple(found.values())
 
 
 class WarpActs(BarrierActs):
@@ -128,16 +140,10 @@ class WarpActs(BarrierActs):
         return ()
 
     def _multiply(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
-        by_group: dict[tuple[int, int], list[int]] = {}
-        lanes, each = by_warp(threads), self.count // self.blocks
-        for warp in lanes:  # each block has warpgroups of its own
-            by_group.setdefault((warp // each, warp % each // (WARPGROUP // WARP)), []).append(warp)
-        doubtful, statement = self._doubtful(group, step), step.statement
+        doubtful, statement, steps = self._doubtful(group, step), step.statement, group.registers.steps
         words = [group.registers.value(text, statement.scope) for text in descriptor_texts(statement)]
-        for some in by_group.values():
-            first = lanes[some[0]][0]
+        for first, some in _by_warpgroup(threads, self.count // self.blocks):
             began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
-            steps = group.registers.steps
             rank = steps.rank_of(first, self.threads)
             for region, row in rows_at(statement, tuple([number_at(word, first) for word in words])):
                 if rank:

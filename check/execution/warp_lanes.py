@@ -24,7 +24,7 @@ from .access_records import GenericAccess, GenericRace, both_access
 from .thread_groups import ThreadGroup
 from .warps import lanes_of
 
-__all__ = ["LANES", "WITHIN", "LaneAddresses", "WarpLanes", "lane_addresses", "met_between"]
+__all__ = ["LANES", "WITHIN", "LaneAddresses", "WarpLanes", "met_between"]
 
 # A race under one reading only: the lanes execute the load, or something before it, together.
 WITHIN = "within"
@@ -41,19 +41,14 @@ def _is_together(operation: Operation) -> bool:
 
 
 class LaneAddresses(NamedTuple):
-    """Where the threads of a warp access memory, by a register and an offset: most are never asked for.
-    `together`: they access the bytes together.
-    """
+    """Where the threads of a warp access memory, by a register and an offset: most are never asked for."""
 
-    together: bool
     base: Numbers
     threads: Sequence[int]
     offset: int
 
     def places(self) -> LanePlaces | None:
-        """Where the access of each begins; None where that is not known, or they do so together."""
-        if self.together:
-            return None
+        """Where the access of each begins; None where that is not known."""
         found = []
         for thread in self.threads:
             place = number_at(self.base, thread)
@@ -61,13 +56,6 @@ class LaneAddresses(NamedTuple):
                 return None
             found.append((thread % WARP, place + self.offset))
         return tuple(found)
-
-
-def lane_addresses(
-    statement: DecodedStatement, base: Numbers, threads: Sequence[int], offset: int
-) -> LaneAddresses:
-    """Where the threads of a warp access memory at a statement."""
-    return LaneAddresses(_is_together(statement.operation), base, threads, offset)
 
 
 @lru_cache(maxsize=1 << 11)
@@ -99,12 +87,12 @@ def _crossing(
 
 @dataclass(slots=True, eq=False)
 class _LaneAccess:
-    """An access by lanes of a warp, of `size` bytes at each of some `addresses`.
+    """An access by lanes of a warp, of `size` bytes at each of some `addresses`; None: they do so together.
     `met`: the lanes that have met since. `told`: those of which others may know, by a fence or an arrival.
     """
 
     access: GenericAccess
-    addresses: LaneAddresses
+    addresses: LaneAddresses | None
     size: int
     met: list[int] = field(default_factory=list)
     told: int = 0
@@ -112,7 +100,7 @@ class _LaneAccess:
     @property
     def places(self) -> LanePlaces | None:
         """Where each accesses the bytes; None if they do so together, or it is not known."""
-        return self.addresses.places()
+        return None if self.addresses is None else self.addresses.places()
 
     def meet(self, lanes: int) -> None:
         """Some lanes meet: they know what those know that they have met before."""
@@ -125,7 +113,7 @@ class _LaneAccess:
 def _whole(access: GenericAccess, threads: tuple[int, ...]) -> _LaneAccess:
     """An access that each of some lanes makes as a whole."""
     start, flags, _ = access.bytes
-    return _LaneAccess(access, LaneAddresses(False, start, threads, 0), flags.bit_length())
+    return _LaneAccess(access, LaneAddresses(start, threads, 0), flags.bit_length())
 
 
 @dataclass(slots=True)
@@ -194,22 +182,25 @@ class WarpLanes:
         self, warp: int, access: GenericAccess, statement: DecodedStatement, addresses: LaneAddresses
     ) -> None:
         """A load, a store, an update, or the start of a copy by threads of a warp."""
-        lanes, now = self._warps[warp], _LaneAccess(access, addresses, statement.bytes or 0)
-        together, lines = addresses.together, access.bytes.lines
-        if access.does == "load":
-            if lanes.written_lines & lines:
-                for before in lanes.written.values():
-                    self._hold(warp, before, now, together)
+        lanes, does, lines = self._warps[warp], access.does, access.bytes.lines
+        together = _is_together(statement.operation)
+        written, loaded = lanes.written_lines & lines, lanes.loaded_lines & lines
+        if (does == "copy" and not loaded) or (does == "load" and together and not written):
+            return  # it meets nothing, and nothing later asks for it
+        now = _LaneAccess(access, None if together else addresses, statement.bytes or 0)
+        if does == "load":
+            for before in lanes.written.values() if written else ():
+                self._hold(warp, before, now, together)
             if not together:
                 lanes.loaded[access.statement] = now
                 lanes.loaded_lines |= lines
             return
-        rivals = list(lanes.loaded.values()) if lanes.loaded_lines & lines else []
-        if access.does != "copy" and lanes.written_lines & lines:
-            rivals += [one for one in lanes.written.values() if "update" in (one.access.does, access.does)]
+        rivals = list(lanes.loaded.values()) if loaded else []
+        if does != "copy" and written:
+            rivals += [one for one in lanes.written.values() if "update" in (one.access.does, does)]
         for before in rivals:
             self._hold(warp, before, now, False)
-        if access.does != "copy":
+        if does != "copy":
             self._put(lanes, now)
 
     def landed(self, warp: int, access: GenericAccess, size: int, addresses: LaneAddresses) -> None:

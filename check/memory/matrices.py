@@ -60,6 +60,7 @@ def described(statement: DecodedStatement) -> Iterator[tuple[NamedOperand, Descr
         yield operand, load().descriptors[str(operand.operand.descriptor)]
 
 
+@lru_cache(maxsize=1 << 12)
 def descriptor_texts(statement: DecodedStatement) -> tuple[str, ...]:
     """The operands that describe the matrices of a product."""
     return tuple(matrix.text for matrix in _matrices(statement))
