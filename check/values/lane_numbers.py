@@ -39,8 +39,9 @@ class LaneNumbers:
             return True
         if not isinstance(other, LaneNumbers):
             return NotImplemented
-        mine = self.packed, self.unknown, self.count
-        return mine == (other.packed, other.unknown, other.count)
+        if self.packed != other.packed:
+            return False
+        return self.unknown == other.unknown and self.count == other.count
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -204,18 +205,21 @@ class LaneMath:
         """The new numbers where a flag is 1, the old ones where it is 0; unknown where it is unknown."""
         if not isinstance(flag, LaneNumbers):
             return None if flag is None else new if flag & 1 else old
+        if new is old and not flag.unknown:
+            return new
         where, mask = flag.true_fields
-        first, second = self.packed(new or 0), self.packed(old or 0)
+        (first, unknown), (second, others) = self._parts(new), self._parts(old)
         packed = second ^ (first ^ second) & mask
-        unknown, others = self._unknown(new), self._unknown(old)
         if unknown != others:
             unknown = others ^ (unknown ^ others) & where
         return self.made(packed, flag.unknown | unknown)
 
-    def _unknown(self, numbers: Numbers) -> int:
+    def _parts(self, numbers: Numbers) -> tuple[int, int]:
+        """Numbers as a packed word, and where they are not known."""
         if isinstance(numbers, LaneNumbers):
-            return numbers.unknown
-        return self.words.ones if numbers is None else 0
+            return numbers.packed, numbers.unknown
+        ones = self.words.ones
+        return (0, ones) if numbers is None else (numbers * ones if numbers else 0, 0)
 
     def both(self, one: Numbers, other: Numbers) -> Numbers:
         """A flag: whether both are 1."""

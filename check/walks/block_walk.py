@@ -107,8 +107,11 @@ class BlockWalk:
             if number in self._calls:
                 self._cut(block.start)
             on = self._on(lanes)
-            for step, acts, makes in self.plan.relevant(number):
-                self._execute(step, lanes, on, acts, makes)
+            for _, computing, step, acts, makes in self.plan.runs(number):
+                if computing:
+                    self.registers.compute(computing, on)
+                if step is not None:
+                    self._execute(step, lanes, on, acts, makes)
             last = self.plan.code[block.end - 1] if block.end > block.start else None
             if last is None or last.does not in _ENDS:
                 number = self._entered(number, block.fall)

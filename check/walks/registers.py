@@ -142,8 +142,8 @@ class Registers:
         """Write a statement's results. `guard` is whether its guard is true, `within` whether threads come to
         it.
         """
-        if step.target is not None and guard.__class__ is within.__class__ is int and guard and within:
-            self.compute((step,))
+        if step.target is not None and guard.__class__ is int and guard:
+            self.compute((step,), within)
             return
         written, assumed, surely = step.written, self.assumed, guard.__class__ is int
         on = within
@@ -173,8 +173,9 @@ class Registers:
         for register, new in zip(written, results, strict=True):
             self.numbers[register] = self.math.chosen(on, new, self.numbers.get(register))
 
-    def compute(self, steps: Iterable[WalkStep]) -> None:
-        """Write the results of statements with a `target` in all threads, as most statements do."""
+    def compute(self, steps: Iterable[WalkStep], within: Numbers = 1) -> None:
+        """Write the results of statements with a `target`, as most have, in all threads that come to them."""
+        everywhere, chosen_in = within.__class__ is int and within, self.math.chosen
         assumed, chosen, remote, numbers = self.assumed, self.chosen, self.remote, self.numbers
         computed = self.steps.computed
         for step in steps:
@@ -185,12 +186,14 @@ class Registers:
             else:
                 assumed.discard(register)
             if chosen or (remote and not remote.keys().isdisjoint(read)):
-                self._follow(step, True, 1)
-            if step.rule is None:
-                numbers[register] = None
-                continue
-            key = step, step.held(numbers)
-            numbers[register] = computed[key] if key in computed else self._found(key)
+                self._follow(step, True, within)
+            found = None
+            if step.rule is not None:
+                key = step, step.held(numbers)
+                found = computed[key] if key in computed else self._found(key)
+            if not everywhere:
+                found = chosen_in(within, found, numbers.get(register))
+            numbers[register] = found
 
     def _follow(self, step: WalkStep, surely: bool, on: Numbers) -> None:
         """Remember which results follow from a choice, or from an address in another block. `on`: which

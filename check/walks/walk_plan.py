@@ -48,9 +48,9 @@ _CONSTANT = frozenset(("param", "const"))
 
 
 class Run(NamedTuple):
-    """Statements of a block that only compute, in all threads, and the one behind them, if the block goes on:
-    number `place` of those that count or make a number that does. `acts`: it counts; `makes`: it makes such a
-    number.
+    """Statements of a block that only compute, in all threads, and always have a result; and the one behind
+    them, if the block goes on: number `place` of those that count or make a number that does. `acts`: it
+    counts; `makes`: it makes such a number.
     """
 
     place: int
@@ -451,7 +451,7 @@ class WalkPlan:
 def _runs(relevant: Sequence[tuple[WalkStep, bool, bool]]) -> Iterator[Run]:
     computing: list[WalkStep] = []
     for place, (step, acts, makes) in enumerate(relevant):
-        if not acts and step.guard is None and step.target is not None:
+        if not (acts or step.divides) and step.guard is None and step.target is not None:
             computing.append(step)
         else:
             yield Run(place, computing, step, acts, makes)
