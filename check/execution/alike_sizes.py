@@ -20,7 +20,7 @@ _LOADED = ("parameter", "places")
 
 def decide_alike(plan: WalkPlan, one: AssumedSizes, other: AssumedSizes) -> bool:
     """Whether no address, count or branch depends on which of two numbers parameters have."""
-    if plan.reread or one.memory != other.memory:
+    if one.memory != other.memory:
         return False
     deciding = plan.deciding | {
         part for name in plan.deciding for word in ("and", "or") for part in plan.steps.conjuncts(name, word)

@@ -88,7 +88,8 @@ class WalkPlan:
         self.budget = _BUDGET
         self.roles: list[int] = []
         self._acting: set[int] = set()  # those whose acts walks look at
-        self.deciding = frozenset[str]()  # registers: addresses, descriptors, counts and guards
+        # The registers that decide: addresses, descriptors, counts, guards, and what is read back.
+        self.deciding = frozenset[str]()
         self.reread = False  # numbers that count are read from shared memory, where threads wrote them
         self.wanted = self._slice()
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
@@ -185,7 +186,9 @@ class WalkPlan:
             self.reread = True
             words = (self.code[index] for index in self.code.doing(*ORDINARY))
             shared = (statement for statement in words if statement.operation.space == "shared")
-            wanted = self.closed([*wanted, *(name for statement in shared for name in statement.reads)])
+            moved = {name for statement in shared for name in statement.reads}
+            self.deciding |= moved
+            wanted = self.closed([*wanted, *moved])
         return wanted | self._tensor_slice() if self.tensors else wanted
 
     def _tensor_slice(self) -> set[str]:
