@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections import defaultdict
+from collections.abc import Hashable
 from itertools import count
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ..memory.byte_regions import ByteRegion
 
@@ -12,29 +13,22 @@ __all__ = ["ByteIndex"]
 
 Key = TypeVar("Key", bound=Hashable)
 _UNIT = 1 << 11  # bytes: a store touches one or two units, a stage of a pipeline a few
-_NOTHING: Mapping[Any, Any] = {}
 
 
 class ByteIndex(Generic[Key]):
     """Keys with their regions, all of shared memory and with known bytes."""
 
     def __init__(self) -> None:
-        self._units: dict[int, dict[Key, tuple[int, int, int]]] = {}  # by key: its number, and its region
+        # By key: its number, and its region.
+        self._units: dict[int, dict[Key, tuple[int, int, int]]] = defaultdict(dict)
         self._numbers = count()
 
     def put(self, key: Key, region: ByteRegion) -> None:
-        """Remember a key; one that is known keeps its place in the order."""
+        """Remember a new key."""
         _, low, high = region
-        known = self._units.get(low // _UNIT, _NOTHING).get(key)
-        if known is not None and known[1] == low and known[2] == high:
-            return
-        entry = next(self._numbers) if known is None else known[0], low, high
-        first, last = low // _UNIT, (high - 1) // _UNIT
-        for unit in (first,) if first == last else range(first, last + 1):
-            here = self._units.get(unit)
-            if here is None:
-                here = self._units[unit] = {}
-            here[key] = entry
+        entry = next(self._numbers), low, high
+        for unit in range(low // _UNIT, (high - 1) // _UNIT + 1):
+            self._units[unit][key] = entry
 
     def drop(self, key: Key, region: ByteRegion) -> None:
         """Forget a key with the region that it was put with."""

@@ -30,8 +30,8 @@ from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
-from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
+from .warp_accesses import warp_accesses
 from .warp_lanes import LaneAddresses
 from .warps import ExecutedWarp, GroupWait, lanes_of
 
@@ -195,17 +195,17 @@ class CopyActs(GenericActs):
             return
         if does == "copy" and not (doubtful or placed):
             self._align(step, base, threads)
-        lanes, at = by_warp(threads), step.position
-        fenced = not self.fills or does == "drain"
-        accessed_by = accessed_bytes(base, threads, width, address.offset)
-        self._locate(group, step, bool(accessed_by))
-        copies = does == "copy"
+        at, copies = step.position, does == "copy"
+        fenced = not (self.fills and copies)
+        asks_data = self.clashes.data is not None and copies
+        accesses = warp_accesses(at, does, base, threads, width, address.offset, None, doubtful, placed)
+        self._locate(group, step, bool(accesses))
         source = self._source(group, step) if copies else None
-        for warp, region, bytes_ in accessed_by:
-            some, act = lanes[warp], self.warps[warp].clock.seen[warp]
+        for warp, some, region, access, places in accesses:
+            act = self.warps[warp].clock.seen[warp]
             write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(some))
-            copied = self.clashes.written_data(step, registers, some) if copies else None
-            access = GenericAccess(at, does, bytes_, doubtful, placed, data=copied)
+            if asks_data:
+                access = access._replace(data=self.clashes.written_data(step, registers, some))
             origin = None if source is None else (source, base, address.offset, width, some)
             made = _Copy(access, warp, write, fenced, origin=origin)
             if copies:
@@ -217,7 +217,6 @@ class CopyActs(GenericActs):
             self._put(made)
             (self.warps[warp].copies if copies else self._drains[warp]).append(write)
             if copies:
-                places = LaneAddresses(base, some, address.offset)
                 self.within.access(warp, access, statement, places)
                 self._by_lane[warp][write] = access, width, places
 

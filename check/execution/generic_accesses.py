@@ -22,11 +22,11 @@ from .access_records import GenericAccess, GenericRace, both_access, first_of
 from .group_products import GroupProducts
 from .misplaced_accesses import Misplaced, misplaced, unit_of
 from .peer_accesses import PeerAccesses
-from .thread_bytes import accessed_bytes
 from .thread_groups import ThreadGroup
 from .unshown import why_not_known
+from .warp_accesses import warp_accesses
 from .warp_acts import WarpActs
-from .warp_lanes import LaneAddresses, WarpLanes
+from .warp_lanes import WarpLanes
 from .warps import GroupWait
 from .write_clashes import WriteClashes
 
@@ -185,16 +185,16 @@ class GenericActs(WarpActs):
             self._align(step, base, threads)
         allocates = statement.does == "allocate"
         strong = updates or statement.operation.is_strong
-        does, at, lanes = "store" if allocates else statement.does, step.position, by_warp(threads)
+        does, at, rows = "store" if allocates else statement.does, step.position, statement.rows
         asks_data = self.clashes.data is not None and does == "store" and not allocates
-        accessed = accessed_bytes(base, threads, width, address.offset, statement.rows)
-        self._locate(group, step, bool(accessed))
-        for warp, _, bytes_ in accessed:
-            some = lanes[warp]
-            data = self.clashes.written_data(step, group.registers, some) if asks_data else None
-            access = GenericAccess(at, does, bytes_, doubtful, placed, strong, data)
+        accesses = warp_accesses(
+            at, does, base, threads, width, address.offset, rows, doubtful, placed, strong
+        )
+        self._locate(group, step, bool(accesses))
+        for warp, some, _, access, places in accesses:
+            if asks_data:
+                access = access._replace(data=self.clashes.written_data(step, group.registers, some))
             if not (remote or allocates):  # the whole warp does that together
-                places = LaneAddresses(base, some, address.offset)
                 self.within.access(warp, access, statement, places)
             if not remote:
                 self.objects.hold(access)
