@@ -325,7 +325,7 @@ class PhaseFindings:
         if self._excused is None and not found.skipped:
             self._excused = found.left_at
         races = (one for one in found.acts.accesses if not _is_unseen(found, one))
-        self.races += [replace(one, doubtful=one.doubtful or guessed) for one in races]
+        self.races += [replace(one, doubtful=True) if guessed else one for one in races]
         self.unpublished |= found.acts.unpublished
         for ends, is_open in found.acts.ended_early.items():
             self.ended_early[ends] = is_open and self.ended_early.get(ends, True)

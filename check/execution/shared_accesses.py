@@ -372,17 +372,22 @@ class SharedAccesses:
         alone: bool = False,
     ) -> None:
         first, second = (other, write.statement) if reads == "first" else (write.statement, other)
-        landing = None if write.landing is None else (write.landing.barrier, write.warp)
         doubtful = doubtful or write.doubtful
-        self._keep(
-            PhaseRace(what, first, second, write.region, region, doubtful, partly, reads, landing, alone)
-        )
+        if self._is_surer((what, first, second), doubtful, partly):
+            landing = None if write.landing is None else (write.landing.barrier, write.warp)
+            self._keep(
+                PhaseRace(what, first, second, write.region, region, doubtful, partly, reads, landing, alone)
+            )
+
+    def _is_surer(self, key: tuple[str, int, int], doubtful: bool, partly: bool) -> bool:
+        """Whether a race is surer than the one that is known between the same statements."""
+        known = self.races.get(key)
+        return known is None or (known.doubtful, known.partly) > (doubtful, partly)
 
     def _keep(self, race: PhaseRace) -> None:
         """Remember a race: of two between the same statements, the surer one."""
         key = race.what, race.first, race.second
-        known = self.races.get(key)
-        if known is None or (known.doubtful, known.partly) > (race.doubtful, race.partly):
+        if self._is_surer(key, race.doubtful, race.partly):
             self.races[key] = race
 
     def ended(self, reads: Iterable[TimedRead], warp: int) -> None:
