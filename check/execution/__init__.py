@@ -9,8 +9,8 @@ Read, in this order:
   `allocated_words.py` (numbers that threads hand on in shared memory);
 - `execution.py` (the threads, one step after another), `assumed_paths.py` and `deciding_numbers.py` (where
   threads went by assumed numbers, and by which), `tile_loops.py` (numbers for a second tile),
-  `chosen_work.py` (numbers for other work), `ring_lengths.py` (for rings that a host makes as long as it
-  likes), `block_sizes.py` (smaller blocks);
+  `chosen_work.py` (numbers for other work), `small_sizes.py` (for less work), `ring_lengths.py` (for rings
+  that a host makes as long as it likes), `block_sizes.py` (smaller blocks);
 - `stuck_waits.py` (waits that never end), `helping_acts.py` (what may yet end them), `shown_waits.py` (waits
   that others might end, with several numbers), `unshown.py` (why something is not known);
 - `phase_findings.py` and `phase_reports.py` (what is reported, and how), `guessed_blocks.py` (the same of

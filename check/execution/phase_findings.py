@@ -327,8 +327,8 @@ class PhaseFindings:
         races = (one for one in found.acts.accesses if not _is_unseen(found, one))
         self.races += [replace(one, doubtful=True) if guessed else one for one in races]
         self.unpublished |= found.acts.unpublished
-        for ends, is_open in found.acts.ended_early.items():
-            self.ended_early[ends] = is_open and self.ended_early.get(ends, True)
+        for pair, is_open in found.acts.ended_early.items():
+            self.ended_early[pair] = is_open and self.ended_early.get(pair, True)
         self.overlaid |= found.acts.overlaid
         self.of_objects |= found.acts.objects.accesses
         self.again |= found.acts.again
