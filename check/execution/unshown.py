@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..ptx.decode import DecodedStatement
 from ..ptx.operation import BROUGHT
+from ..ptx.source import Function
 from ..values.lane_numbers import LaneNumbers
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
@@ -14,6 +15,8 @@ from ..walks.walk_steps import WalkStep
 __all__ = ["Unshown", "why_barrier_not_known", "why_not_known"]
 
 _PARAMETERS = frozenset(("parameter", "places"))  # results that loads of parameters have
+_BROUGHT = "comes from memory or from a call"
+_NUMBERLESS = "comes from a parameter that places something in shared memory, and of which no number is taken"
 _TOGETHER = frozenset(("lane", "agreed"))  # results that some threads' numbers have, and others' do not
 
 
@@ -56,7 +59,7 @@ def why_not_known(registers: Registers, names: Iterable[int | str]) -> str:
             if step.result in _PARAMETERS:
                 continue
             if step.statement.does in BROUGHT:
-                return "comes from memory or from a call"
+                return _NUMBERLESS if _loads_parameter(step, steps.function) else _BROUGHT
             if _is_opaque(registers, step):
                 opcodes.append(step.statement.operation.opcode)
             else:
@@ -64,6 +67,16 @@ def why_not_known(registers: Registers, names: Iterable[int | str]) -> str:
     if opcodes:
         return f"comes from {opcodes[0]}, which is not followed"
     return "comes from a parameter" if is_assumed else "is not shown by the PTX"
+
+
+def _loads_parameter(step: WalkStep, function: Function) -> bool:
+    """Whether a statement loads a parameter of the function, and not what a call returns."""
+    address = step.statement.address
+    return (
+        step.statement.operation.space == "param"
+        and address is not None
+        and address.base in function.parameters
+    )
 
 
 def _is_known(registers: Registers, name: str) -> bool:

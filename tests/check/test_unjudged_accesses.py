@@ -77,3 +77,34 @@ def test_a_way_that_a_parameter_decides_is_followed() -> None:
     assert loud(checked(PARAMETER, "", BACK)) == {"shared-unsynchronised"}
     right = checked(PARAMETER, MEET, BACK)
     assert not loud(right) and not right.not_judged
+
+
+PLACED = """
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 smem[];
+.visible .entry k(.param .u32 n, .param .u32 m, .param .u64 in)
+.reqntid 128, 1, 1
+{
+.reg .pred %p<4>; .reg .b32 %r<10>; .reg .b64 %rd<4>;
+mov.u32 %r1,%tid.x; mov.u32 %r2,smem; ld.param.u32 %r3,[n]; ld.param.u32 %r8,[m]; ld.param.u64 %rd1,[in];
+mad.lo.u32 %r4,%r1,16,%r2; mad.wide.u32 %rd2,%r1,16,%rd1; add.u32 %r6,%r4,%r3;
+setp.gt.s32 %p1,%r3,%r8;
+@%p1 bra E;
+cp.async.cg.shared.global [%r6],[%rd2],16;
+cp.async.wait_all;
+bar.sync 0;
+ld.shared.u32 %r7,[%r4];
+st.global.u32 [%rd2],%r7;
+E: ret;
+}
+"""
+
+
+def test_a_way_that_a_place_decides() -> None:
+    """A parameter is an offset in shared memory, and is compared with another one: no number suits both."""
+    (remark,) = check_text(PLACED, "k.ptx").not_judged
+    assert remark.why.startswith(
+        "what decides which way threads go here comes from a parameter that places something in shared memory"
+    )
