@@ -80,7 +80,7 @@ bar.arrive: arrive barrier=named count=1 multiple=32 name=0 aligned=True
 bar.cta.sync: meet barrier=named count=1 multiple=32 name=0 aligned=True
 bar.cta.red: meet barrier=named count=2 behind=1 multiple=32 name=1 aligned=True
 bar.cta.arrive: arrive barrier=named count=1 multiple=32 name=0 aligned=True
-bar.warp.sync: meet barrier=warp
+bar.warp.sync: meet barrier=warp mask=True
 setmaxnreg: nothing warpgroup=True
 barrier.sync: meet barrier=named count=1 multiple=32 name=0
 barrier.red: meet barrier=named count=2 behind=1 multiple=32 name=1
@@ -109,12 +109,12 @@ tcgen05.commit: arrive barrier=object pairs=cta_group::2
 tcgen05.alloc: allocate space=shared bytes=4 count=1
 tcgen05.dealloc: deallocate count=1
 tcgen05.relinquish_alloc_permit: end-allocation
-elect: elect
+elect: elect mask=True
 activemask: vote
-vote: vote
-match: vote
-redux: vote
-shfl: shuffle
+vote: vote mask=True
+match: vote mask=True
+redux: vote mask=True
+shfl: shuffle mask=True
 mapa: map-address
 bra: jump
 brx: switch
