@@ -176,9 +176,9 @@ class Operation:
 
     def has_phases(self, operands: int) -> bool:
         """Whether a statement with so many operands waits for a phase of an mbarrier, or is about a barrier
-        that some threads of the block may pass by.
+        that some threads of the block may pass by, or at which they arrive before they wait.
         """
-        if self.does == "await" or (self.does == "arrive" and self.action.barrier == "named"):
+        if self.does == "await" or (self.does == "arrive" and self.action.barrier in ("named", "cluster")):
             return True
         return self.does == "meet" and operands > 1
 

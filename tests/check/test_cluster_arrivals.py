@@ -93,3 +93,43 @@ def test_a_block_that_may_end_before_others_arrive(behind: str, end: str, ends: 
     stuck = {("likely", "barrier-stuck")}
     assert found - stuck == ({("likely", "cluster-ended")} if ends and not found & stuck else set())
     assert bool(found) == ends
+
+
+LOADS = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 sm[256];
+.visible .entry k(.param .u64 out)
+.reqntid 64, 1, 1
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+{
+.reg .b32 %r<16>; .reg .b64 %d<4>; .reg .f32 %f<8>; .reg .pred %p<4>;
+mov.u32 %r1,%tid.x; mov.u32 %r2,sm; mov.u32 %r3,%cluster_ctarank; xor.b32 %r3,%r3,1; mad.lo.u32 %r4,%r1,4,%r2;
+mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3},{%r1,%r1},{%r1},{%f0,%f1,%f2,%f3};
+st.shared.b32 [%r4],%r1;
+START
+mapa.shared::cluster.u32 %r5,%r4,%r3; ld.shared::cluster.b32 %r6,[%r5];
+END
+ld.param.u64 %d1,[out]; mad.wide.u32 %d1,%r1,4,%d1; st.global.b32 [%d1],%r6;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "rules"),
+    [
+        (MEET, MEET, set()),
+        (ARRIVE + MEET, MEET, {"barrier-count"}),
+        (MEET + ARRIVE, MEET, {"barrier-count"}),
+        (MEET + ARRIVE, WAIT, {"cluster-ended"}),  # it arrives before it loads
+        (MEET + WAIT, MEET, {"barrier-stuck"}),
+    ],
+    ids=["right", "again", "again, later", "arrives early", "waits twice"],
+)
+def test_a_cluster_that_meets_without_mbarriers(start: str, end: str, rules: set[str]) -> None:
+    report = check_text(LOADS.replace("START", start).replace("END", end), "k.ptx")
+    assert not report.faults
+    assert {one.rule for one in report.findings if one.tier in ("error", "likely")} == rules
