@@ -37,13 +37,16 @@ class LoneWaits:
 
     def wait(self, warp: int, threads: tuple[int, ...], statement: int, clock: Clock) -> None:
         """Threads of a warp with a clock have waited for a phase."""
-        lanes, known = lanes_of(threads), self._alone.get(warp)
-        if len(threads) >= min(WARP, self._threads - warp * WARP) or (known and known.lanes != lanes):
+        if len(threads) >= min(WARP, self._threads - warp * WARP):
             self._alone.pop(warp, None)
-        elif known:
+            return
+        lanes, known = lanes_of(threads), self._alone.get(warp)
+        if known is None:
+            self._alone[warp] = _LoneWait(lanes, statement, clock.copy())
+        elif known.lanes == lanes:
             known.statement = statement
         else:
-            self._alone[warp] = _LoneWait(lanes, statement, clock.copy())
+            del self._alone[warp]
 
     def meet(self, threads: tuple[int, ...]) -> None:
         """Threads come to a barrier."""
