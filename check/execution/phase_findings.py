@@ -258,7 +258,7 @@ class PhaseFindings:
         sizes = [USUAL_SIZES]
         even: tuple[int, ...] = ()
         for size in sizes:
-            found = Execution(plan, threads, size, rounds=LAST_ROUNDS + 1 if len(sizes) > 1 else ROUNDS)
+            found = Execution(plan, threads, size, rounds=max(ROUNDS, LAST_ROUNDS + 1))
             if not found.followed or found.halted or found.skipped:
                 return False
             self._collect_cluster(found)
@@ -290,6 +290,9 @@ class PhaseFindings:
         for pair, early in first.unpublished.items():
             if all(pair in other.unpublished for other in others):
                 self.unpublished.setdefault(pair, early)
+        for key, drift in first.drifts.items():
+            if all(key in other.drifts for other in others):
+                self.drifts.setdefault(key, drift)
         for at, wait in first.stuck.items():
             if all(at in other.stuck for other in others):
                 self.stuck.setdefault(at, wait)
@@ -306,6 +309,9 @@ class PhaseFindings:
         for pair, one in found.acts.unpublished.items():
             self.unpublished.setdefault(pair, replace(one, doubtful=True))
         self.sent += unawaited(found)
+        for address, drift in found.acts.drifts.items():
+            if found.acts.mbarriers[address].phase > 0:
+                self.drifts.setdefault((drift.init, drift.arrival), drift)
         if self.stuck or self._is_signalled_together:
             return
         for wait in _causes(found.stuck):

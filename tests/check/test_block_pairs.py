@@ -51,7 +51,6 @@ and.pred %p9, %p2, %p7;
 @%p2 mbarrier.init.shared::cta.b64 [bars+24], 1;
 @%p2 mbarrier.init.shared::cta.b64 [bars+40], 1;
 {ALLOCATE}tcgen05.fence::before_thread_sync;
-bar.sync 0;
 {PUBLISHED}tcgen05.fence::after_thread_sync;
 ld.shared.b32 %r3, [bars+48];
 shl.b32 %r4, %r2, 21;
@@ -135,17 +134,22 @@ STORED = STORED.replace("[bars], 1", "[bars], 2").replace("[bars+8], 1", "[bars+
 OVERWRITTEN, INCOMPLETE = ("likely", "shared-overwritten"), ("likely", "copy-incomplete")
 STUCK, UNPUBLISHED = ("likely", "barrier-stuck"), ("likely", "barrier-unpublished")
 UNFENCED, UNSEEN = ("likely", "proxy-fence"), ("likely", "shared-unsynchronised")
+COUNT = ("likely", "barrier-count")
 PENDING, OUTSIDE = ("likely", "tensor-product-pending"), ("likely", "tensor-outside")
 
 FIRST_ALONE = "@!%p7 bra {0};\n{1}{0}:\n"  # the second block passes by what stands here
+EACH = """mapa.shared::cluster.u32 %r32, %r8, 0;
+@%p2 mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r32], 24576;
+"""
+TWO = [("[bars], 1", "[bars], 2"), ("[bars+8], 1", "[bars+8], 2")]
 WITH_COPIES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
     "right": ([], set()),
-    "the product does not wait for the copies": ([(FULL, "")], {INCOMPLETE, OVERWRITTEN}),
+    "the product does not wait for the copies": ([(FULL, "")], {OVERWRITTEN}),
     # The first block alone shows that it copies where an earlier copy is not complete.
     "nobody waits for the products": ([(FREE, "")], {("error", "copy-incomplete"), INCOMPLETE}),
     "the second block does not wait for the products": (
         [(FREE, FIRST_ALONE.format("GO", FREE))],
-        {INCOMPLETE},
+        {INCOMPLETE, OVERWRITTEN},
     ),
     "the commit leaves the second block out": ([(RELEASE, TELL.format("%r8+16", "1"))], {STUCK}),
     "the commit leaves the first block out": ([(RELEASE, TELL.format("%r8+16", "2"))], {STUCK}),
@@ -163,6 +167,8 @@ WITH_COPIES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
     # What tensor copies bring, the PTX does not show: only what both blocks get alike.
     "the bytes of one block are expected": ([("49152;", "24576;")], {INCOMPLETE}),
     "the bytes of A are expected": ([("49152;", "32768;")], set()),
+    "each block expects its bytes": ([(EXPECT, EACH), *TWO], set()),
+    "each block expects its bytes, and one of them counts": ([(EXPECT, EACH)], {COUNT}),
     "an arrival too many is awaited": ([("[bars], 1", "[bars], 2")], {STUCK}),
     "no barrier of the cluster behind the init": ([(PUBLISHED, "bar.sync 0;\n")], {UNPUBLISHED}),
     "the second block does not wait for the result": ([(END, FIRST_ALONE.format("LOADS", END))], {PENDING}),
@@ -189,6 +195,7 @@ WITH_STORES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
         [("[bars], 2", "[bars], 1"), ("[bars+8], 2", "[bars+8], 1"), (FIRST, FIRST.replace("0;", "%r40;"))],
         {UNSEEN},
     ),
+    "one arrival of two is counted": ([("[bars], 2", "[bars], 1"), ("[bars+8], 2", "[bars+8], 1")], {UNSEEN}),
     "each block tells itself": ([(FIRST, FIRST.replace("0;", "%r40;"))], {STUCK}),
     "the second block tells nobody": ([(FILLED, FILLED.replace("%p2", "%p9"))], {STUCK}),
     "the commit leaves the second block out": ([(RELEASE, TELL.format("%r8+16", "1"))], {STUCK}),
