@@ -4,7 +4,8 @@
 each block, at the same addresses, and writes half of the result into the tensor memory of each. A commit arrives
 in the block whose mbarrier it names, or with .multicast::cluster at the same address in each block of its mask.
 A tensor copy with .cta_group::2 may tell the mbarrier of the other block of the pair: kernels clear the bit of
-the address by which the two differ. 128 threads in each block, two stages of 24 KB; the first block multiplies.
+the address by which the two differ. 128 threads in each block, two stages of 24 KB; the first block multiplies for both,
+or each for itself.
 """
 
 from __future__ import annotations
@@ -207,3 +208,45 @@ WITH_STORES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
 @pytest.mark.parametrize(("lines", "expected"), WITH_STORES.values(), ids=WITH_STORES)
 def test_stores(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
     assert set(told(STORED, [*lines, (CLUSTER, cluster)])) == expected
+
+
+# Each block multiplies by itself, and copies its half of what both multiply to both: so both release a stage.
+ALONE = SHAPE & ~(0x3F << 17 | 0x1F << 24) | 64 >> 3 << 17 | 128 >> 4 << 24  # M = 128, N = 64
+SPREAD = (
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [{}], "
+)
+SPREAD += "[%rd4, {{%r5, %r40}}], [%r8], %h1;\n"
+HALVES = "mad.lo.u32 %r33, %r40, 8192, %r10;\nmad.lo.u32 %r34, %r40, 4096, %r11;\n"
+SHARED = COPIED
+for old, new in (
+    (COPIES, HALVES + SPREAD.format("%r33") + SPREAD.format("%r34")),
+    (EXPECT, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 24576;\n"),
+    ("@%p8 bra MULTIPLIES", "@%p3 bra MULTIPLIES"),
+    (DONE, TELL.format("bars+40", "").replace(", ;", ";").replace(".multicast::cluster", "")),
+    (str(SHAPE), str(ALONE)),
+    ("cta_group::2", "cta_group::1"),
+    ("[bars+16], 1", "[bars+16], 2"),
+    ("[bars+24], 1", "[bars+24], 2"),
+):
+    assert old in SHARED
+    SHARED = SHARED.replace(old, new)
+RELEASED = RELEASE.replace("cta_group::2", "cta_group::1")
+OWN = RELEASED.replace(".multicast::cluster", "").replace(", %h1", "")
+SHARED_CASES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
+    "right": ([], set()),
+    "each commit releases its own block": ([(RELEASED, OWN)], {STUCK}),
+    "the same, and one arrival is awaited": (
+        [(RELEASED, OWN), ("[bars+16], 2", "[bars+16], 1"), ("[bars+24], 2", "[bars+24], 1")],
+        {INCOMPLETE},
+    ),
+    "a commit is awaited of two": (
+        [("[bars+16], 2", "[bars+16], 1"), ("[bars+24], 2", "[bars+24], 1")],
+        {INCOMPLETE, OVERWRITTEN},
+    ),
+    "an arrival too many is awaited": ([("[bars], 1", "[bars], 2")], {STUCK}),
+}
+
+
+@pytest.mark.parametrize(("lines", "expected"), SHARED_CASES.values(), ids=SHARED_CASES)
+def test_blocks_that_release_each_other(lines: Lines, expected: set[tuple[str, str]]) -> None:
+    assert set(told(SHARED, lines)) == expected
