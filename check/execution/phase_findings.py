@@ -274,14 +274,15 @@ class PhaseFindings:
         """Execute clusters of several sizes; whether all were followed. What is found in each of them is
         doubtful, since nobody says which ones a host asks for.
         """
-        sizes = [PhaseFindings(self.module, self.code, self.flow, walked) for walked in self.walked.clusters]
+        sizes = [self._in_cluster(walked) for walked in self.walked.clusters]
         followed = True
         for one in sizes:
-            one.plan = self.plan
             followed = one._execute_cluster(each) and followed
         if not sizes:
             return False
         first, *others = sizes
+        if not others and first.stuck:
+            followed = self._execute_pairs(each, first.stuck) and followed
         known = {_key(race) for race in self.races}
         names = [[*map(_key, one.races)] for one in others]
         self.races += [
@@ -296,6 +297,26 @@ class PhaseFindings:
         for at, wait in first.stuck.items():
             if all(at in other.stuck for other in others):
                 self.stuck.setdefault(at, wait)
+        return followed
+
+    def _in_cluster(self, walked: KernelWalks) -> PhaseFindings:
+        """The findings in a cluster of some size."""
+        found = PhaseFindings(self.module, self.code, self.flow, walked)
+        found.plan = self.plan
+        return found
+
+    def _execute_pairs(self, each: int, stuck: dict[int, Stuck]) -> bool:
+        """Leave the waits that never end in one pair of blocks, nor in each of several: other pairs may send
+        what one lacks. Returns whether that is known.
+        """
+        followed = False
+        for walked in self.walked.pairs:
+            found = self._in_cluster(walked)
+            followed = found._execute_cluster(each)
+            for at in stuck.keys() - found.stuck.keys():
+                del stuck[at]
+        if not followed:
+            stuck.clear()
         return followed
 
     def _collect_cluster(self, found: Execution) -> None:

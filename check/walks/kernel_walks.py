@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelWalks"]
 
 _BLOCKS = (2, 4)  # of a cluster, where the host says how many
-_PAIR = (2,)  # the same, where the kernel does not ask, and pairs of blocks work together
+_PAIR, _PAIRS = 2, 4  # the same, where the kernel does not ask, and pairs of blocks work together
 
 
 class KernelWalks:
@@ -92,9 +92,18 @@ class KernelWalks:
         if self.are_together:
             return (self,)
         if asks_for_blocks(self.steps):
-            counts: Sequence[int] = _BLOCKS
-        else:
-            counts = _PAIR if works_in_pairs(self.steps) else ()
+            return self._of_sizes(_BLOCKS)
+        return self._of_sizes((_PAIR,)) if works_in_pairs(self.steps) else ()
+
+    @cached_property
+    def pairs(self) -> Sequence[KernelWalks]:
+        """The same in a cluster of several pairs, where it is taken to be one; none if these have too many
+        threads.
+        """
+        return self._of_sizes((_PAIRS,))
+
+    def _of_sizes(self, counts: Iterable[int]) -> Sequence[KernelWalks]:
+        """The walks in clusters of so many blocks, if these can be executed together."""
         shapes = ((blocks, 1, 1) for blocks in counts)
         sizes = (KernelWalks(self.module, self.code, self.flow, shape, self.given) for shape in shapes)
         return [one for one in sizes if one.are_together]

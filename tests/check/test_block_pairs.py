@@ -204,6 +204,15 @@ WITH_STORES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
 }
 
 
+def test_other_pairs_may_send_what_one_lacks() -> None:
+    """All blocks tell the first one. Nobody says how many the cluster has: with four, all have arrived."""
+    lines = [("[bars], 2", "[bars], 4"), ("[bars+8], 2", "[bars+8], 4"), (CLUSTER, "")]
+    rest = "shr.u32 %r41, %r40, 1;\nsetp.ne.u32 %p11, %r41, 0;\n"  # the other pairs do nothing else
+    lines.append((f"{FREE}{STORES}", f"{rest}@%p11 bra STORED;\n{FREE}{STORES}STORED:\n"))
+    assert not told(STORED, [*lines, (END, f"@%p11 bra LOADED;\n{END}LOADED:\n")])
+    assert set(told(STORED, [("[bars], 2", "[bars], 3"), (CLUSTER, "")])) == {STUCK}
+
+
 @pytest.mark.parametrize("cluster", [CLUSTER, ""], ids=["of known size", "of unknown size"])
 @pytest.mark.parametrize(("lines", "expected"), WITH_STORES.values(), ids=WITH_STORES)
 def test_stores(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
