@@ -58,7 +58,7 @@ cp.async.wait_group: copy-wait count=0
 cp.async.wait_all: copy-wait
 cp.async.mbarrier.arrive: copy-arrive barrier=object
 cp.async.bulk: bulk-copy barrier=object size=2 before=2 multiple=16 begins=16
-cp.async.bulk.tensor: bulk-copy barrier=object before=2 begins=128
+cp.async.bulk.tensor: bulk-copy barrier=object before=2 begins=128 pairs=cta_group::2
 cp.reduce.async.bulk: bulk-copy barrier=object size=2 before=2 multiple=16 begins=16
 cp.reduce.async.bulk.tensor: bulk-copy barrier=object before=2 begins=128
 clusterlaunchcontrol.try_cancel: bulk-copy space=shared bytes=16 barrier=object before=1
@@ -101,14 +101,14 @@ tcgen05.ld: fetch
 tcgen05.wait::ld: fetch-wait
 tcgen05.st: tensor-store
 tcgen05.wait::st: tensor-store-wait
-tcgen05.mma: tensor-multiply
-tcgen05.cp: tensor-copy
-tcgen05.shift: tensor-shift
+tcgen05.mma: tensor-multiply pairs=cta_group::2
+tcgen05.cp: tensor-copy pairs=cta_group::2
+tcgen05.shift: tensor-shift pairs=cta_group::2
 tcgen05.fence::after_thread_sync: tensor-fence
 tcgen05.commit: arrive barrier=object pairs=cta_group::2
-tcgen05.alloc: allocate space=shared bytes=4 count=1
-tcgen05.dealloc: deallocate count=1
-tcgen05.relinquish_alloc_permit: end-allocation
+tcgen05.alloc: allocate space=shared bytes=4 count=1 pairs=cta_group::2
+tcgen05.dealloc: deallocate count=1 pairs=cta_group::2
+tcgen05.relinquish_alloc_permit: end-allocation pairs=cta_group::2
 elect: elect mask=True
 activemask: vote
 vote: vote mask=True
