@@ -68,7 +68,7 @@ class TensorPlace(NamedTuple):
     def moved(self, blocks: int) -> TensorPlace:
         """The same place of a block whose rank is so much greater."""
         by = blocks << _LANE_BITS
-        return self._replace(low=self.low + by, high=self.high + by)
+        return self if not by else self._replace(low=self.low + by, high=self.high + by)
 
 
 class TensorOperand(NamedTuple):
