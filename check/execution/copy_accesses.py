@@ -361,18 +361,18 @@ class CopyActs(GenericActs):
 
     def _hold(self, warp: int, access: GenericAccess, origin: Hashable = None) -> None:
         """Hold a copy or bulk store against what other warps load and store, and against copies."""
-        seen = self.warps[warp].clock.seen
+        seen, drains = self.warps[warp].clock.seen, access.does == "drain"
         start, flags, lines = access.bytes
-        for other, span in self._unseen(seen):
-            written_lines = span.stored_lines | span.updated_lines
-            if not (written_lines | (0 if access.does == "drain" else span.loaded_lines)) & lines:
+        near = self.recent.written_lines | (0 if drains else self.recent.loaded_lines)
+        for other, span in self._unseen(seen) if near & lines else ():
+            if not (span.written_lines | (0 if drains else span.loaded_lines)) & lines:
                 continue
             written = span.stored | span.updated
-            touched = written if access.does == "drain" else written | span.loaded
+            touched = written if drains else written | span.loaded
             if not touched >> start & flags:
                 continue
             for before in span.accesses:
-                if before.does != "load" or access.does != "drain":
+                if before.does != "load" or not drains:
                     self._race("unsynchronised", other, before, warp, access)
         self._hold_copies(warp, access, origin)
 

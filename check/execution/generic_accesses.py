@@ -33,22 +33,46 @@ from .write_clashes import WriteClashes
 __all__ = ["GenericActs"]
 
 _ACCESSES = DATA | {"allocate"}
-# By what an access does: what those do with which it may conflict.
-_RIVALS = {"load": ("store", "update"), "store": ("load", "update"), "update": ("load", "store")}
 
 
 @dataclass(slots=True)
-class _Span:
-    """What a warp accesses between two of its releases: a bit for each byte, once asked for, and one for each
-    line.
-    """
+class _Lines:
+    """The lines of shared memory that are accessed, a bit for each."""
 
-    act: int
     loaded_lines: int = 0
     stored_lines: int = 0
     updated_lines: int = 0
-    # By what an access does: the lines with bytes that it may conflict with.
-    rival_lines: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_RIVALS, 0))
+
+    def touch(self, access: GenericAccess) -> None:
+        """Something is accessed."""
+        match access.does:
+            case "store":
+                self.stored_lines |= access.bytes.lines
+            case "update":
+                self.updated_lines |= access.bytes.lines
+            case _:
+                self.loaded_lines |= access.bytes.lines
+
+    def rival_lines(self, does: str) -> int:
+        """The lines with bytes that an access may conflict with, by what it does."""
+        match does:
+            case "load":
+                return self.stored_lines | self.updated_lines
+            case "store":
+                return self.loaded_lines | self.updated_lines
+        return self.loaded_lines | self.stored_lines
+
+    @property
+    def written_lines(self) -> int:
+        """The lines that are written."""
+        return self.stored_lines | self.updated_lines
+
+
+@dataclass(slots=True)
+class _Span(_Lines):
+    """What a warp accesses between two of its releases: also a bit for each byte, once asked for."""
+
+    act: int = 0
     accesses: list[GenericAccess] = field(default_factory=list)
     _loaded: int = 0
     _stored: int = 0
@@ -58,16 +82,7 @@ class _Span:
     def add(self, access: GenericAccess) -> None:
         """The warp accesses something."""
         self.accesses.append(access)
-        does, lines = access.does, access.bytes.lines
-        match does:
-            case "store":
-                self.stored_lines |= lines
-            case "update":
-                self.updated_lines |= lines
-            case _:
-                self.loaded_lines |= lines
-        for rival in _RIVALS[does]:
-            self.rival_lines[rival] |= lines
+        self.touch(access)
 
     @property
     def loaded(self) -> int:
@@ -142,6 +157,8 @@ class GenericActs(WarpActs):
         self.elsewhere: dict[tuple[int, int], GenericRace] = {}  # one of the two accesses is another block's
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
         self._last = [0] * self.count  # by warp: the act of its last span
+        self.recent = _Lines()  # what all of these spans access, and a few that are dropped
+        self._dropped = 0  # of these
         self.loaded: dict[int, int] = {}  # by statement, in a block of one warp: the bytes, a bit for each
         self.stored = 0  # in such a block
         self.scattered = False  # some bytes were written of which it is not known where they lie
@@ -229,10 +246,11 @@ class GenericActs(WarpActs):
         is_store = does == "store"
         start, flags, lines = access.bytes
         (self.clashes.write if is_store else self.clashes.read)(access)
-        for other, span in self._unseen(seen):
+        near = self.recent.rival_lines(does) | (self.recent.stored_lines if is_store else 0)
+        for other, span in self._unseen(seen) if near & lines else ():
             if is_store and span.stored_lines & lines:
                 self._hold_stores(other, span, warp, access)
-            if not span.rival_lines[does] & lines:
+            if not span.rival_lines(does) & lines:
                 continue
             met = span.rivals(does) >> start & flags
             if met and does == "load":  # so it is of what the warp has stored itself
@@ -289,10 +307,24 @@ class GenericActs(WarpActs):
         act, spans = self.warps[warp].clock.seen[warp], self._spans[warp]
         if not spans or spans[-1].act != act:
             least = min(one.clock.seen[warp] for one in self.warps)
+            before = len(spans)
             spans[:] = [span for span in spans if span.act > least]
-            spans.append(_Span(act))
+            self._dropped += before - len(spans)
+            if self._dropped >= sum(map(len, self._spans)):
+                self._forget_lines()
+            spans.append(_Span(act=act))
             self._last[warp] = act
         spans[-1].add(access)
+        self.recent.touch(access)
+
+    def _forget_lines(self) -> None:
+        """The lines of what every warp knows of are not looked at again."""
+        self.recent, self._dropped = _Lines(), 0
+        for spans in self._spans:
+            for span in spans:
+                self.recent.loaded_lines |= span.loaded_lines
+                self.recent.stored_lines |= span.stored_lines
+                self.recent.updated_lines |= span.updated_lines
 
     def _found(self, other: int, span: _Span, warp: int, access: GenericAccess, met: int) -> None:
         for before in span.accesses:
