@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from ..spec.nodes import Scalars, Version, compose, structure
 from ..spec.specification import Specification
 from ..spec.statements import arguments, read_statement
 from .listed import Listed, ListedVersions, expanded, known_names, releases_of
-from .literal_classes import is_class
+from .literal_classes import THE_LEGAL, is_class
 from .register_questions import ExplainedPeer, MinimalQuestion, check_questions
 
 __all__ = [
@@ -25,20 +26,26 @@ __all__ = [
     "ContradictionFile",
     "Decision",
     "Direction",
+    "Everywhere",
     "MinimalCase",
     "Party",
     "Points",
     "alternatives",
+    "asked_alternatives",
     "check_contradiction",
     "check_contradictions",
+    "operands_of",
     "read_contradictions",
     "written_out",
+    "written_qualifiers",
 ]
 
 Direction = Literal["accepted", "refused", "died"]
 _NAME = "contradictions.yaml"
 _CHIP = re.compile(r"[A-Z]{1,2}\d{2,3}\b")  # as NVIDIA names them: a letter or two, and a number
 _CHOICE = re.compile(r"<([^<>]*\|[^<>]*)>")
+_SHORT = "||"  # between choices that are asked about one by one
+_OPERANDS = re.compile(r",(?![^{}]*\})")
 _REPEATED = re.compile(r"%([a-z]+)\*(\d+)")
 
 
@@ -152,7 +159,8 @@ class Points:
     Noticed by: observations.
     Example: `[m16n8k32.f16]`. Refuses: `["m16n8k32.*"]` (a wildcard)."""
     statements: tuple[str, ...] = ()
-    """Where no row is near, the statements, up to the numbers of registers; `<row|col>` stands for both.
+    """Where no row is near, the statements, up to the numbers of registers; `<row|col>` stands for both, and
+    so does `<row||col>`, of which each is only asked about beside the first of the others.
     Noticed by: observations.
     Example: `["wgmma.fence.sync.<row|col>;"]`. Refuses: `text` (a list)."""
     fields: Mapping[str, Scalars] = field(default_factory=dict)
@@ -166,7 +174,8 @@ class Points:
     written: tuple[str, ...] = ()
     """How the operand is written. `<integer>` is any integer literal that is legal there; `<32 bits>` is one
     of more bits, which counts by the low 32; `<multiple of 32>` is one of 32 bits, and not 0. A literal of
-    floating point stands for all of its width.
+    floating point stands for all of its width. Several operands may stand there, with `<it>` for the one as
+    it is legal.
     Noticed by: observations.
     Example: `["2", "3"]`. Refuses: `[2, 3]` (texts)."""
     elements: tuple[str, ...] = ()
@@ -189,7 +198,8 @@ class Points:
     Noticed by: observations.
     Example: `[row, col]`. Refuses: `row` (a list)."""
     qualifiers: Mapping[str, str] = field(default_factory=dict)
-    """Qualifiers as they are written, each with the legal one that it stands for; `none` is an absent one.
+    """Qualifiers as they are written, each with the legal one that it stands for; `none` is an absent one,
+    `s8.s8` are neighbours, and `<x8|x16>` stands for both.
     Noticed by: observations.
     Example: `{none: f16}`. Refuses: `[f16]` (a mapping)."""
     since: Version | None = None
@@ -200,6 +210,29 @@ class Points:
     """The older target as which one is taken that is too new for the version.
     Noticed by: observations.
     Example: `sm_87`. Refuses: `[sm_87]` (one target)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """Qualifiers that an assembler ignores on every instruction, wherever they stand behind its name."""
+
+    surplus: tuple[str, ...]
+    """The qualifiers, which stand beside the legal ones.
+    Noticed by: observations.
+    Example: `[finite, normal]`. Refuses: `finite` (a list)."""
+    releases: Listed
+    """The releases of ptxas that ignore them.
+    Noticed by: observations.
+    Example: `{first: 12.2.140}`. Refuses: `any` (a wildcard)."""
+    ptx: ListedVersions
+    """The versions under which they do so.
+    Noticed by: observations.
+    Example: `{first: "6.0"}`. Refuses: `["7.1", 7.2]` (a version is quoted)."""
+    targets: Listed
+    """The targets on which they do so.
+    Noticed by: observations.
+    Example: `{first: sm_70}`. Refuses: `[]` (not one target)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
@@ -253,6 +286,11 @@ class Contradiction:
     Example: `[{direction: accepted, instruction: mma, releases: [11.7.99], ptx: ["7.0"], targets: [sm_80],
     rows: [m8n8k4.f16], surplus: [row]}]`.
     Refuses: `mma` (a list)."""
+    everywhere: tuple[Everywhere, ...] = ()
+    """What an assembler ignores on every instruction.
+    Noticed by: observations.
+    Example: `[{surplus: [finite], releases: [11.7.99], ptx: {first: "6.0"}, targets: [sm_70]}]`.
+    Refuses: `finite` (a list)."""
     questions: tuple[MinimalQuestion, ...] = ()
     """Minimal cases that are no statements.
     Noticed by: tests.
@@ -308,6 +346,7 @@ def check_contradiction(identifier: str, entry: Contradiction, specification: Sp
     once(entry.parties, "party", entry.place)
     once([(case.ptx, case.target, case.text) for case in entry.cases], "case", entry.place)
     once(entry.points, "points", entry.place)
+    once(entry.everywhere, "list of what is ignored", entry.place)
     if len(entry.parties) < 2:
         raise SpecError(f"{identifier} has one party; it takes two to disagree", entry.place)
     kinds = dict.fromkeys(party.who for party in (*entry.parties, entry.witness))
@@ -330,19 +369,30 @@ def check_contradiction(identifier: str, entry: Contradiction, specification: Sp
             raise SpecError("each release has one verdict, and one release at least", case.place)
     for points in entry.points:
         _check_points(points, specification)
+    for ignored in entry.everywhere:
+        _check_settings(ignored, specification)
+        once(ignored.surplus, "part", ignored.place)
+        if not ignored.surplus:
+            raise SpecError("nothing is ignored", ignored.place, "one qualifier at least")
+
+
+def _check_settings(listing: Points | Everywhere, specification: Specification) -> None:
+    """Raise SpecError at a release, version or target that does not exist, and where none is listed."""
+    index = specification.index
+    for listed, known, what in (
+        (listing.releases, releases_of(index), "release"),
+        (listing.targets, tuple(index.targets), "target"),
+    ):
+        if not expanded(listed, known, what, listing.place):
+            raise SpecError(f"no {what} is listed", listing.place, f"each {what} by name, or a range")
+    if not expanded(listing.ptx, specification.isa.versions, "version", listing.place):
+        raise SpecError("no version is listed", listing.place, "each version, or a range")
 
 
 def _check_points(points: Points, specification: Specification) -> None:
     """Raise SpecError at what points name that does not exist, and where they change more than one thing."""
     index = specification.index
-    for listed, known, what in (
-        (points.releases, releases_of(index), "release"),
-        (points.targets, tuple(index.targets), "target"),
-    ):
-        if not expanded(listed, known, what, points.place):
-            raise SpecError(f"no {what} is listed", points.place, f"each {what} by name, or a range")
-    if not expanded(points.ptx, specification.isa.versions, "version", points.place):
-        raise SpecError("no version is listed", points.place, "each version, or a range")
+    _check_settings(points, specification)
     known_names([points.instruction], specification.instructions, "instruction", points.place)
     instruction = specification.instructions[points.instruction]
     rows = {row.id: row for row in instruction.rows}
@@ -394,7 +444,8 @@ def _check_points(points: Points, specification: Specification) -> None:
     )
     for parts in listed_parts:
         once(parts, "part", points.place)
-    for text in (*points.statements, *(text for text in points.written if not is_class(text))):
+    operands = [part for text in points.written for part in operands_of(text) or [text]]
+    for text in (*points.statements, *(text for text in operands if not is_class(text))):
         _check_readable(text, bool(points.statements), points.place)
 
 
@@ -426,7 +477,7 @@ def _check_readable(text: str, statement: bool, place: Place) -> None:
         if statement:
             for one in alternatives(text):
                 arguments(read_statement(written_out(one)).operands)
-        elif len(arguments(written_out(text))) != 1:
+        elif text != THE_LEGAL and len(arguments(written_out(text))) != 1:
             raise SpecError(f"{text!r} is not one operand", place, "one operand as a statement has it")
     except SyntaxFault as fault:
         raise SpecError(f"{text!r} cannot be read: {fault}", place, "PTX") from None
@@ -437,5 +488,37 @@ def alternatives(text: str) -> list[str]:
     found = _CHOICE.search(text)
     if found is None:
         return [text]
-    chosen = (text[: found.start()] + choice + text[found.end() :] for choice in found[1].split("|"))
+    chosen = (text[: found.start()] + choice + text[found.end() :] for choice in _choices(found[1]))
     return [each for one in chosen for each in alternatives(one)]
+
+
+def asked_alternatives(text: str) -> list[str]:
+    """Those that are asked about: of choices in `<row||col>` each beside the first ones of the others."""
+    short = [found for found in _CHOICE.finditer(text) if _SHORT in found[1]]
+    asked = [text]
+    for place in (None, *range(len(short))):
+        for number in range(1, len(_choices(short[place][1])) if place is not None else 2):
+            parts, end = [], 0
+            for at, found in enumerate(short):
+                parts += [text[end : found.start()], _choices(found[1])[number if at == place else 0]]
+                end = found.end()
+            asked.append("".join(parts) + text[end:])
+    return [each for one in dict.fromkeys(asked[1:]) for each in alternatives(one)]
+
+
+def _choices(choice: str) -> list[str]:
+    return choice.split(_SHORT if _SHORT in choice else "|")
+
+
+def operands_of(text: str) -> list[str]:
+    """Several operands, each as it is written: split at the commas outside braces."""
+    return [part.strip() for part in _OPERANDS.split(text) if part.strip()]
+
+
+def written_qualifiers(qualifiers: Mapping[str, str]) -> list[dict[str, str]]:
+    """Qualifiers as they are written and as they are legal, with each of the choices in them."""
+    each = [
+        [(written, legal) for written in alternatives(one) for legal in alternatives(other)]
+        for one, other in qualifiers.items()
+    ]
+    return [dict(pairs) for pairs in itertools.product(*each)]

@@ -23,7 +23,7 @@ from .compound_points import Compound, CompoundPoints
 from .contradiction_file import Contradiction, Direction, MinimalCase, Points, read_contradictions
 from .covered_points import CoveredPoints, Covers, among, read
 from .listed import releases_of
-from .pointed import Pointed, written_out_points
+from .pointed import Pointed, every_pointed
 from .records import in_order
 from .register_record import AskedCase, CaseOutcome, load_register
 
@@ -154,7 +154,7 @@ class ContradictionRegister:
     def _possible(self, points: Points, ptx: Version, target: str) -> bool:
         """Whether any statement of the rows is legal there, so that a changed one can disagree."""
         ptx, target = points.since or ptx, points.like or target
-        gates = self._gates.get(points.place, frozenset())
+        gates = self._gates.get((points.place, points.instruction), frozenset())
         return not points.rows or any(
             since <= ptx and (removed is None or ptx < removed)
             for begins, removed in gates
@@ -194,13 +194,17 @@ class ContradictionRegister:
         return results, missing
 
     @cached_property
-    def _gates(self) -> Mapping[Place, frozenset[tuple[tuple[tuple[str, Version], ...], Version | None]]]:
-        """By points: since and until when, on which target, their rows have statements."""
+    def _gates(
+        self,
+    ) -> Mapping[tuple[Place, str], frozenset[tuple[tuple[tuple[str, Version], ...], Version | None]]]:
+        """By the place of points and their instruction: since and until when, on which target, their rows
+        have statements.
+        """
         found = {}
         for listed in self._pointing.values():
             for points in (pointed.points for pointed in listed):
                 variants = self.specification.families[points.instruction].variants()
-                found[points.place] = frozenset(
+                found[points.place, points.instruction] = frozenset(
                     (variant.gate.targets, variant.gate.removed)
                     for variant in variants
                     if among(points, variant)
@@ -230,9 +234,9 @@ class ContradictionRegister:
         """All points by instruction and by what the assembler does, in the order of the file."""
         found: dict[tuple[str, Direction], list[Pointed]] = {}
         for identifier, entry in self.entries.items():
-            for points in entry.points:
-                pointed = written_out_points(self.specification, identifier, points)
-                found.setdefault((points.instruction, points.direction), []).append(pointed)
+            for pointed in every_pointed(self.specification, identifier, entry):
+                key = pointed.points.instruction, pointed.points.direction
+                found.setdefault(key, []).append(pointed)
         return found
 
 

@@ -13,24 +13,24 @@ from ..spec.specification import Specification
 from ..spec.statements import read_statement
 from .contradiction_file import Contradiction, Points, alternatives, written_out
 from .covered_points import among, element_kind, operand_form, spelled
-from .pointed import written_out_points
+from .pointed import Pointed, every_pointed
 
 __all__ = ["cover_the_same"]
 
 
 def cover_the_same(specification: Specification, one: Contradiction, other: Contradiction) -> bool:
     """Whether two entries that are the same but for their points cover the same statements."""
-    if replace(one, points=()) != replace(other, points=()):
+    if replace(one, points=(), everywhere=()) != replace(other, points=(), everywhere=()):
         return False
     return _of_entry(specification, one) == _of_entry(specification, other)
 
 
 def _of_entry(specification: Specification, entry: Contradiction) -> frozenset[tuple[object, ...]]:
-    return frozenset(_of_points(specification, points) for points in entry.points)
+    return frozenset(_of_points(specification, one) for one in every_pointed(specification, "", entry))
 
 
-def _of_points(specification: Specification, points: Points) -> tuple[object, ...]:
-    pointed = written_out_points(specification, "", points)
+def _of_points(specification: Specification, pointed: Pointed) -> tuple[object, ...]:
+    points = pointed.points
     return (
         *(points.direction, points.instruction, pointed.releases, pointed.versions, pointed.targets),
         frozenset(_variants(specification, points)),

@@ -7,7 +7,6 @@ every version and target.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,8 +24,8 @@ from ..spec.specification import Specification
 from ..spec.statements import Argument, Statement, arguments, read_statement
 from ..spec.statements import element_kind as literal_kind
 from ..spec.variants import ABSENT, Variant
-from .contradiction_file import Points, alternatives, written_out
-from .literal_classes import in_class, is_class, without_class
+from .contradiction_file import Points, alternatives, operands_of, written_out, written_qualifiers
+from .literal_classes import THE_LEGAL, in_class, is_class, without_class
 from .mixed_vectors import mixed_places
 
 __all__ = [
@@ -151,13 +150,16 @@ class CoveredPoints:
             if written is None:
                 continue
             for instead in self._instead(points, statement, text, place, written):
-                changed = [*texts[:place], instead, *texts[place + 1 :]]
+                changed = [*texts[:place], instead, *texts[place + written.count :]]
                 yield _Undone(replace(statement, operands=", ".join(changed)), written.parts, place)
 
     def _instead(
         self, points: Points, statement: Statement, text: str, place: int, written: _Written
     ) -> Iterator[str]:
         """The operand as it is legal: as the universe writes it, or as it stands where it is refused so."""
+        if written.legal is not None:
+            yield written.legal
+            return
         if points.direction != "accepted":
             yield text
             return
@@ -229,11 +231,15 @@ class _Undone:
 
 @dataclass(frozen=True)
 class _Written:
-    """An operand that is written as points say: which of their parts it has, and at which of its elements."""
+    """An operand that is written as points say: which of their parts it has, and at which of its elements;
+    or `count` operands in its place, of which one is `legal`.
+    """
 
     parts: tuple[str, ...]
     vector: tuple[str, ...] | None = None
     places: frozenset[int] = frozenset()
+    count: int = 1
+    legal: str | None = None
 
 
 @cache
@@ -286,13 +292,24 @@ def _listed(statements: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
 
 @cache
 def _forms(written: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
-    """By key, the listed operands."""
-    return {operand_form(written_out(text)): text for text in written}
+    """By key, the listed operands; without those where several stand."""
+    return {operand_form(written_out(text)): text for text in written if THE_LEGAL not in text}
+
+
+@cache
+def _several_forms(written: tuple[str, ...]) -> tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]:
+    """The listed texts where several operands stand, each with their keys: the longest first."""
+    several = ((text, tuple(map(operand_form, operands_of(text)))) for text in written if THE_LEGAL in text)
+    return tuple(sorted(several, key=lambda pair: -len(pair[1])))
 
 
 def operand_form(text: str) -> tuple[object, ...]:
-    """An operand's key, in which the numbers of registers do not count; a class of literals is its own."""
-    return (text,) if is_class(text) else _form(arguments(text)[0], text, _types())
+    """An operand's key, in which the numbers of registers do not count; a class of literals is its own, and
+    so are several operands.
+    """
+    if is_class(text) or THE_LEGAL in text:
+        return (text,)
+    return _form(arguments(text)[0], text, _types())
 
 
 def element_kind(text: str) -> str:
@@ -307,7 +324,7 @@ def spelled(statement: Statement) -> tuple[object, ...] | None:
         given = arguments(statement.operands)
     except SyntaxFault:
         return None
-    texts = _operand_texts(statement.operands)
+    texts = operands_of(statement.operands)
     forms = tuple(_form(a, text, types) for a, text in zip(given, texts, strict=True))
     return statement.guard, statement.mnemonic, forms
 
@@ -319,15 +336,27 @@ def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[_Undone
         for fewer, gone in _fewer(tokens, frozenset(points.surplus)):
             yield _Undone(replace(statement, mnemonic=".".join(fewer)), gone)
         return
-    for written, instead in points.qualifiers.items():
+    for qualifiers in written_qualifiers(points.qualifiers):
+        legal = _replaced(tokens, qualifiers)
+        if legal is not None:
+            yield _Undone(replace(statement, mnemonic=".".join(legal)), tuple(qualifiers))
+
+
+def _replaced(tokens: Sequence[str], qualifiers: Mapping[str, str]) -> list[str] | None:
+    """The qualifiers with the legal ones in place of those written; None where one does not stand there, or
+    stands there twice.
+    """
+    legal = list(tokens)
+    for written, instead in qualifiers.items():
         if written == ABSENT:
-            tokens.append(instead)
-        elif tokens.count(written) == 1:
-            tokens[tokens.index(written)] = instead
-        else:
-            return
-    changed = replace(statement, mnemonic=".".join(tokens)) if points.qualifiers else statement
-    yield _Undone(changed, tuple(points.qualifiers))
+            legal.append(instead)
+            continue
+        words = written.split(".")
+        places = [at for at in range(1, len(legal)) if legal[at : at + len(words)] == words]
+        if len(places) != 1:
+            return None
+        legal[places[0] : places[0] + len(words)] = instead.split(".")
+    return legal
 
 
 def _fewer(tokens: list[str], surplus: frozenset[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
@@ -346,13 +375,27 @@ def _written(points: Points, operands: _Operands, place: int, types: Mapping[str
         found = _forms(points.written).get(own)
         if found is None and own[0] == _INTEGER[0]:
             found = next((text for text in points.written if in_class(text, value)), None)
-        return _Written((found,)) if found is not None else None
+        return _Written((found,)) if found is not None else _several(points.written, operands, place)
     kinds, vector = operands.kinds[place], operands.vectors[place]
     if types is _types():
         parts, places = _usual_places(kinds, points.elements, points.runs)
     else:
         parts, places = _places(kinds, _kinds_of(points.elements, types), points.runs)
     return _Written(parts, vector, places) if places else None
+
+
+def _several(written: tuple[str, ...], operands: _Operands, place: int) -> _Written | None:
+    """Which several operands of those that are listed stand at a place; None where none do."""
+    for text, parts in _several_forms(written):
+        forms = operands.forms[place : place + len(parts)]
+        values = operands.values[place : place + len(parts)]
+        if len(forms) == len(parts) and all(
+            part in ((THE_LEGAL,), own) or (own[0] == _INTEGER[0] and in_class(str(part[0]), value))
+            for part, own, value in zip(parts, forms, values, strict=True)
+        ):
+            legal = place + parts.index((THE_LEGAL,))
+            return _Written((text,), count=len(parts), legal=operands.texts[legal])
+    return None
 
 
 def _kinds_of(elements: Iterable[str], types: Mapping[str, str]) -> Mapping[str, str]:
@@ -400,7 +443,7 @@ class _Operands:
             given = arguments(statement.operands)
         except SyntaxFault:
             return None
-        texts = tuple(_operand_texts(statement.operands))
+        texts = tuple(operands_of(statement.operands))
         forms = tuple(_form(argument, text, types) for argument, text in zip(given, texts, strict=True))
         vectors = tuple(tuple(one.registers) if one.shape == "vector" else None for one in given)
         kinds = tuple(
@@ -420,9 +463,11 @@ def _usual_operands(operands: str) -> _Operands | None:
 @cache
 def _wanted(written: tuple[str, ...], elements: tuple[str, ...]) -> frozenset[object]:
     """The keys of listed operands, or the kinds of listed elements: points need one of them."""
-    if any(map(is_class, written)):
-        return frozenset((*_forms(written), _INTEGER))
-    return frozenset(_forms(written)) if written else frozenset(map(element_kind, elements))
+    if not written:
+        return frozenset(map(element_kind, elements))
+    parts = [part for _, forms in _several_forms(written) for part in forms if part != (THE_LEGAL,)]
+    forms = {*_forms(written), *parts}
+    return frozenset((*forms, _INTEGER) if any(is_class(str(form[0])) for form in forms) else forms)
 
 
 def writes_twice(variant: Variant, form: Form, texts: Sequence[str]) -> bool:
@@ -449,9 +494,3 @@ def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[obje
         literal,
         tuple(_kind(name, types) for name in argument.registers),
     )
-
-
-@lru_cache(maxsize=1 << 14)
-def _operand_texts(operands: str) -> list[str]:
-    """The operands' texts, split at the commas outside braces."""
-    return [part.strip() for part in re.split(r",(?![^{}]*\})", operands) if part.strip()]

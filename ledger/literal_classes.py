@@ -8,9 +8,10 @@ import re
 
 from ..spec.float_constants import is_single
 
-__all__ = ["ANY_INTEGER", "in_class", "is_class", "members", "without_class"]
+__all__ = ["ANY_INTEGER", "THE_LEGAL", "in_class", "is_class", "members", "without_class"]
 
 ANY_INTEGER = "<integer>"  # any that is legal there
+THE_LEGAL = "<it>"  # no class: the operand itself, as it is legal, among others
 _LOW = "<32 bits>"  # one that is legal there by its low 32 bits alone
 _MULTIPLE = re.compile(r"<multiple of ([1-9]\d*)>")  # not 0, and of 32 bits
 _MASK = (1 << 32) - 1

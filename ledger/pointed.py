@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..spec.nodes import Version
 from ..spec.specification import Specification
-from .contradiction_file import Points
+from .contradiction_file import Contradiction, Everywhere, Points
 from .listed import expanded, releases_of
 
-__all__ = ["Pointed", "written_out_points"]
+__all__ = ["Pointed", "every_pointed", "on_every_instruction", "written_out_points"]
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,27 @@ def written_out_points(specification: Specification, identifier: str, points: Po
         frozenset(expanded(points.ptx, specification.isa.versions, "version", points.place)),
         frozenset(expanded(points.targets, tuple(index.targets), "target", points.place)),
     )
+
+
+def on_every_instruction(specification: Specification, ignored: Everywhere) -> Iterator[Points]:
+    """What is ignored everywhere, as points of each instruction, about all of its rows."""
+    for name, instruction in specification.instructions.items():
+        yield Points(
+            "accepted",
+            name,
+            ignored.releases,
+            ignored.ptx,
+            ignored.targets,
+            rows=tuple(row.id for row in instruction.rows),
+            surplus=ignored.surplus,
+            place=ignored.place,
+        )
+
+
+def every_pointed(specification: Specification, identifier: str, entry: Contradiction) -> Iterator[Pointed]:
+    """The points of an entry, and of each instruction those about what is ignored everywhere."""
+    for points in entry.points:
+        yield written_out_points(specification, identifier, points)
+    for ignored in entry.everywhere:
+        for points in on_every_instruction(specification, ignored):
+            yield written_out_points(specification, identifier, points)

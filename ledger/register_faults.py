@@ -15,13 +15,20 @@ from functools import cached_property
 from ..spec.errors import Place
 from ..spec.legality import Judge
 from ..spec.workers import over_jobs
-from .contradiction_file import Contradiction, MinimalCase, Points, alternatives
+from .contradiction_file import (
+    Contradiction,
+    Everywhere,
+    MinimalCase,
+    Points,
+    alternatives,
+    asked_alternatives,
+)
 from .contradictions import ContradictionRegister
 from .covered_points import read
-from .pointed import Pointed, written_out_points
+from .pointed import Pointed, every_pointed, on_every_instruction, written_out_points
 from .records import bits_of
 from .register_record import AskedCase, RegisterRecord
-from .shown_points import ShownPoints
+from .shown_points import Shown, ShownPoints
 
 __all__ = ["RegisterFault", "RegisterFaults"]
 
@@ -104,6 +111,9 @@ class RegisterFaults:
         for points in entry.points:
             if old is None or points not in old.points:
                 yield from self._of_points(identifier, points)
+        for ignored in entry.everywhere:
+            if old is None or ignored not in old.everywhere:
+                yield from self._of_ignored(identifier, ignored)
 
     def _of_case(self, identifier: str, case: MinimalCase) -> Iterator[RegisterFault]:
         listed = dict(self.register.verdicts(case))
@@ -150,27 +160,38 @@ class RegisterFaults:
         return tuple(one for identifier, entry in entries for one in self._pointed(identifier, entry))
 
     def _pointed(self, identifier: str, entry: Contradiction) -> Iterator[Pointed]:
-        for points in entry.points:
-            yield written_out_points(self.register.specification, identifier, points)
+        yield from every_pointed(self.register.specification, identifier, entry)
 
     def _of_points(self, identifier: str, points: Points) -> Iterator[RegisterFault]:
         pointed = written_out_points(self.register.specification, identifier, points)
         shown = self._shown.of(pointed)
         if shown.contradicted:
-            yield RegisterFault(
-                points.place, f"{identifier} covers what is recorded otherwise: {shown.contradicted}"
-            )
+            yield _contradicted(identifier, points.place, shown)
         for what, one in self._listed(pointed):
             if (what, one) not in shown.uses:
-                yield RegisterFault(
-                    points.place, f"{identifier}: the {what} {one} explains nothing that is recorded"
-                )
+                yield _idle(identifier, points.place, what, one)
 
         for name in points.fields:
             rest = {field: values for field, values in points.fields.items() if field != name}
             wider = self._shown.found(replace(pointed, points=replace(points, fields=rest)))
             if not wider.contradicted and wider.explained == shown.explained:
                 yield RegisterFault(points.place, f"{identifier}: the field {name} leaves nothing out")
+
+    def _of_ignored(self, identifier: str, ignored: Everywhere) -> Iterator[RegisterFault]:
+        """The faults of what is ignored everywhere: each instruction shows it, and some show each part."""
+        uses: set[object] = set()
+        specification = self.register.specification
+        for points in on_every_instruction(specification, ignored):
+            pointed = written_out_points(specification, identifier, points)
+            shown = self._shown.of(pointed)
+            uses |= shown.uses
+            if shown.contradicted:
+                yield _contradicted(identifier, ignored.place, shown)
+            if not shown.explained:
+                yield _idle(identifier, ignored.place, "instruction", points.instruction)
+        for what, one in self._listed(replace(pointed, points=replace(points, rows=()))):
+            if (what, one) not in uses:
+                yield _idle(identifier, ignored.place, what, one)
 
     def _listed(self, pointed: Pointed) -> Iterator[tuple[str, object]]:
         """Everything that points list, of which each must explain something."""
@@ -179,10 +200,11 @@ class RegisterFaults:
         yield from (("version", str(version)) for version in sorted(pointed.versions))
         yield from (("target", target) for target in sorted(pointed.targets))
         yield from (("row", row) for row in points.rows)
-        written = (*points.written, *points.elements, *points.surplus, *points.qualifiers)
+        qualifiers = (text for one in points.qualifiers for text in alternatives(one))
+        written = (*points.written, *points.elements, *points.surplus, *qualifiers)
         yield from (("part", part) for part in written)
         for statement in points.statements:
-            yield from (("part", text) for text in alternatives(statement))
+            yield from (("part", text) for text in asked_alternatives(statement))
         for name, listed in points.fields.items():
             yield from ((f"value of {name}", value) for value in listed.values)
         if points.since is not None:
@@ -262,6 +284,14 @@ class RegisterFaults:
     @cached_property
     def _shown(self) -> ShownPoints:
         return ShownPoints(self.register.specification, self.record, self.pointed)
+
+
+def _contradicted(identifier: str, place: Place, shown: Shown) -> RegisterFault:
+    return RegisterFault(place, f"{identifier} covers what is recorded otherwise: {shown.contradicted}")
+
+
+def _idle(identifier: str, place: Place, what: str, one: object) -> RegisterFault:
+    return RegisterFault(place, f"{identifier}: the {what} {one} explains nothing that is recorded")
 
 
 def _keys(entry: Contradiction) -> set[AskedCase]:

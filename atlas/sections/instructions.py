@@ -191,6 +191,8 @@ def _entries() -> Mapping[str, list[tuple[str, str]]]:
         words = {text[0] for case in entry.cases if (text := case.text.removesuffix(";").split())}
         near = filter(None, map(judge.closest, sorted(words)))
         concerned = [points.instruction for points in entry.points]
+        if entry.everywhere:
+            concerned += register().specification.instructions
         for instruction in dict.fromkeys((*concerned, *(one.instruction.instruction for one in near))):
             found.setdefault(instruction, []).append((name, entry.title))
     return found

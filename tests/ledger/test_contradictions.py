@@ -111,6 +111,14 @@ def test_every_block_of_points_is_a_disagreement_that_a_case_shows() -> None:
                 for release, verdict in known.verdicts(case).items()
                 if verdict == points.direction and (case.specification == "legal") != (verdict == "accepted")
             ), (name, points.place)
+        for ignored in entry.everywhere:
+            alone = replace(known, entries={name: replace(entry, points=(), everywhere=(ignored,))})
+            assert any(
+                explained(alone, case.text.partition(".")[0], case, release, verdict) == name
+                for case in entry.cases
+                for release, verdict in known.verdicts(case).items()
+                if verdict == "accepted"
+            ), (name, ignored.place)
 
 
 def explained(
@@ -133,6 +141,10 @@ F16 = "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16"
 WMMA, WMMA32 = (f"wmma.mma.sync.aligned.row.row.m16n16k16.f16.{kind}" for kind in ("f16", "f32"))
 LOAD = "wmma.load.a.sync.aligned.row.m16n16k16.f16"
 DEALLOC = "tcgen05.dealloc.cta_group::1.sync.aligned.b32"
+F16_OPERANDS = "{%b0, %b1}, {%b2, %b3}, {%b4}, {%b5, %b6}"
+S4 = "mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32"
+S4_OPERANDS = f"{B4}, {{%b0, %b1}}, {{%b0}}, {B4}"
+UMMA = "tcgen05.mma.cta_group::2"
 EXCLUSIVE = "tcgen05.alloc.exclusive.cta_group::1.sync.aligned.b32"
 POINTS = [
     ("mma.sp", f32(2), "12.9.86", "8.8", "sm_90a", "silicon-sp-k32-selectors"),
@@ -234,6 +246,50 @@ POINTS = [
     ("tcgen05.alloc", f"{EXCLUSIVE} [%bd0], 0;", "13.4.92", "9.4", "sm_107a", None),
     ("tcgen05.alloc", f"{EXCLUSIVE} [%bd0], 616;", "13.4.92", "9.4", "sm_107a", None),
     ("tcgen05.alloc", f"{EXCLUSIVE.replace('.exclusive', '')} [%bd0], 65536;", "13.4.92", "9.4", "sm_107a", None),
+    # What every instruction takes, wherever it stands behind the name, and with anything else that is taken.
+    ("mma", f"{F16}.finite {F16_OPERANDS};", "11.7.99", "6.5", "sm_75", "asm-words-ignored"),
+    ("mma", f"{F16.replace('sync', 'subnormal.sync')} {F16_OPERANDS};", "13.5.37", "9.5", "sm_121a", "asm-words-ignored"),
+    ("mma", f"{F16}.finite.number.finite {F16_OPERANDS};", "11.7.99", "6.5", "sm_75", "asm-words-ignored"),
+    ("mma", f"{F16}.finite {F16_OPERANDS};", "11.7.99", "6.4", "sm_75", None),
+    ("mma", f"{F16}.bogus {F16_OPERANDS};", "13.5.37", "9.5", "sm_121a", None),
+    ("mma", f"{F16}.finite.bogus {F16_OPERANDS};", "13.5.37", "9.5", "sm_121a", None),
+    ("mma", f"{F16}.rank {F16_OPERANDS};", "12.3.107", "6.5", "sm_75", "asm-words-ignored"),
+    ("mma", f"{F16}.rank {F16_OPERANDS};", "12.2.140", "6.5", "sm_75", None),
+    ("mma", f"{F16}.acc::f16.b2 {F16_OPERANDS};", "12.2.140", "6.5", "sm_75", "asm-words-ignored"),
+    ("tcgen05.wait::ld", "tcgen05.wait::ld.sync.swizzle_atomicity.aligned;", "12.8.93", "8.6", "sm_100a", "asm-words-ignored"),
+    ("tcgen05.wait::ld", "tcgen05.wait::ld.sync.swizzle_atomicity.aligned;", "12.8.93", "8.6", "sm_100", None),
+    ("mma", f"{F16}.b2 {F16_OPERANDS};", "11.7.99", "6.5", "sm_75", "asm-surplus-b2"),
+    ("mma", f"{F16.replace('f16', 'f32.bf16', 1).replace('f16.f16.f16', 'bf16.f32')}.b2 {B4}, {{%b0, %b1}}, {{%b0}}, {B4};", "11.7.99", "7.7", "sm_80", None),
+    ("mma", f"{F16}.b4 {F16_OPERANDS};", "13.4.92", "6.5", "sm_75", "asm-surplus-b4"),
+    ("mma", f"{F16}.b4 {F16_OPERANDS};", "13.3.73", "6.5", "sm_75", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.b16.b2 {%b5}, [%bd0];", "13.3.73", "9.3", "sm_90", "asm-surplus-b2"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.b16.b2 {%b5}, [%bd0];", "13.4.92", "9.4", "sm_90", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.b16.pred {%b5}, [%bd0];", "13.4.92", "9.4", "sm_90", "asm-surplus-opaque-types"),
+    ("wmma.load.c", f"wmma.load.c.sync.aligned.row.m16n16k16.f16.v4 {B4}, [%bd0];", "11.7.99", "6.3", "sm_70", "asm-surplus-vectors"),
+    ("wmma.load.c", f"wmma.load.c.sync.aligned.row.m16n16k16.f32.v4 {B8}, [%bd0];", "11.7.99", "6.3", "sm_70", None),
+    ("fence.proxy.async", "fence.proxy.async.global.sync_restrict::shared::cta;", "12.8.93", "8.6", "sm_90", "asm-sync-restrict-ignored"),
+    ("fence.proxy.async", "fence.proxy.async.global.sync_restrict::shared::cta;", "12.8.93", "8.5", "sm_90", None),
+    # Qualifiers in place of others, next to each other, and any of several.
+    ("mma", f"{S4}.xor.max {S4_OPERANDS};", "11.7.99", "7.0", "sm_80", "asm-subbyte-operations-ignored"),
+    ("mma", f"{S4}.xor.popc.max {S4_OPERANDS};", "11.7.99", "7.0", "sm_80", "asm-subbyte-operations-ignored"),
+    ("mma", f"{S4}.max {S4_OPERANDS};", "11.7.99", "7.0", "sm_80", None),
+    ("wmma.mma", f"wmma.mma.sync.aligned.row.col.m16n16k16.u32.s8.s8.s32 {B8}, {{%b0, %b1}}, {{%b0, %b1}}, {B8};", "12.6.85", "6.3", "sm_75", "asm-wmma-u32"),
+    ("wmma.mma", f"wmma.mma.sync.aligned.row.col.m16n16k16.u32.u8.u8.u32 {B8}, {{%b0, %b1}}, {{%b0, %b1}}, {B8};", "12.6.85", "6.3", "sm_75", "asm-wmma-u32"),
+    ("wmma.mma", f"wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.u32 {B8}, {{%b0, %b1}}, {{%b0, %b1}}, {B8};", "12.6.85", "6.3", "sm_75", None),
+    ("wmma.mma", f"wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.u32 {B8}, {{%b0, %b1}}, {{%b0, %b1}}, {B8};", "13.0.88", "6.3", "sm_75", "asm-wmma-u32"),
+    ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m8n32k16.u32.u32.satfinite {B8}, {{%b0, %b1}}, {B4}, {B8};", "12.6.85", "6.3", "sm_75", "asm-wmma-integer-shapes"),
+    ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m8n32k16.u32.u32.satfinite {B8}, {{%b0, %b1, %b2}}, {B4}, {B8};", "12.6.85", "6.3", "sm_75", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x64.shared::cta.b16 {%b5, %f6}, [%bd0 + 16];", "12.3.107", "8.3", "sm_90", "asm-matrix-repeats"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x64.shared::cta.b16 {%b5, %f6, %b7}, [%bd0];", "12.3.107", "8.3", "sm_90", None),
+    # Several operands in place of one.
+    ("tcgen05.mma", f"{UMMA}.kind::tf32.collector::a::lastuse [%b0], [%b1], %bd0, %b2, !%p0, 77, 15;", "13.4.92", "9.4", "sm_107f", "asm-tcgen05-two-predicates"),
+    ("tcgen05.mma", f"{UMMA}.kind::f16 [%b0], [%b1], %bd0, %b2, %p0, %p1, 16;", "13.4.92", "9.4", "sm_107f", None),
+    ("tcgen05.mma", f"{UMMA}.kind::f16 [%b0], [%b1], %bd0, %b2, %p0, %b3, 0;", "13.4.92", "9.4", "sm_107f", None),
+    ("tcgen05.mma", f"{UMMA}.kind::f16 [%b0], [%b1], %bd0, %b2, %p0, %p1;", "13.4.92", "9.4", "sm_107f", None),
+    ("tcgen05.mma", f"{UMMA}.kind::f16 [%b0], [%b1], %bd0, %b2, %p0, %p1, 0, 0;", "13.4.92", "9.4", "sm_107f", None),
+    ("tcgen05.mma", f"{UMMA}.kind::i8 [%b0], [%b1], %bd0, %b2, !%p0, !%p1, 99;", "12.8.93", "8.6", "sm_100a", "asm-tcgen05-i8-operands"),
+    ("tcgen05.mma", f"{UMMA}.kind::i8 [%b0], [%b1], %bd0, %b2, {{%b3, %b4, %b5, %b6, %b7, %b8, %b9, %b10}}, %p0, 99;", "12.8.93", "8.6", "sm_100a", "asm-tcgen05-i8-operands"),
+    ("tcgen05.mma", f"{UMMA}.kind::f8f6f4 [%b0], [%b1], %bd0, %b2, %p0, 99;", "12.8.93", "8.6", "sm_100a", None),
 ]  # fmt: skip
 
 

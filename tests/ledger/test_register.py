@@ -54,7 +54,18 @@ def case(**changes: object) -> Change:
     return lambda entry: replace(entry, cases=(replace(entry.cases[0], **changes), *entry.cases[1:]))  # type: ignore[arg-type]
 
 
+def ignored(**changes: object) -> Change:
+    """The first of what is ignored everywhere changed."""
+
+    def changed(entry: Contradiction) -> Contradiction:
+        first = replace(entry.everywhere[0], **changes)  # type: ignore[arg-type]
+        return replace(entry, everywhere=(first, *entry.everywhere[1:]))
+
+    return changed
+
+
 version = register().specification.isa.version
+WORDS = "asm-words-ignored"  # of testp by every release, on every instruction
 SELECTORS = "silicon-sp-k32-selectors"  # accepted by every release: selectors 2 and 3 of m16n8k32 with .f16
 FAULTS: list[tuple[str, Change, str]] = [
     (SELECTORS, points(written=("2",)), "no entry explains"),
@@ -74,6 +85,18 @@ FAULTS: list[tuple[str, Change, str]] = [
     ("asm-m8n8k4-literal-dies", points(fields={"ctype": Scalars(("f32",), register().entries[SELECTORS].place)}), "the field ctype leaves nothing out"),
     ("asm-sm-70-early", points(since=register().specification.isa.version("6.1")), "the since 6.1 explains nothing"),
     ("asm-sm-88-early", points(like="sm_75"), "covers what is recorded otherwise"),
+    (WORDS, ignored(surplus=("finite", "infinite", "normal", "notanumber", "number")), "explains nothing that is recorded"),
+    (WORDS, ignored(surplus=("finite", "infinite", "normal", "notanumber", "number", "subnormal", "bogus")), "the part bogus explains nothing"),
+    (WORDS, ignored(releases=NameRange("11.8.89")), "no entry explains"),
+    (WORDS, ignored(targets=NameRange("sm_35")), "the target sm_35 explains nothing"),
+    (WORDS, ignored(ptx=VersionRange(version("6.4"))), "no entry explains"),
+    (WORDS, lambda entry: replace(entry, everywhere=(*entry.everywhere[:1], replace(entry.everywhere[1], releases=NameRange("12.1.105")), *entry.everywhere[2:])), "covers what is recorded otherwise"),
+    (WORDS, lambda entry: replace(entry, everywhere=(*entry.everywhere, replace(entry.everywhere[0], surplus=("finite",)))), "the instruction wgmma.mma_async explains nothing"),
+    (WORDS, lambda entry: replace(entry, everywhere=(*entry.everywhere, replace(entry.everywhere[0], releases=NameRange("11.8.89")))), "explains what asm-words-ignored explains"),
+    ("asm-matrix-repeats", points(qualifiers={"<x8|x16|x32|x64>": "<x1|x2|x4>"}), "no entry explains"),
+    ("asm-matrix-repeats", points(qualifiers={"<x8|x16|x32|x64|x128|x256>": "<x1|x2|x4>"}), "the part x256 explains nothing"),
+    ("asm-tcgen05-two-predicates", points(written=("%p0, <it>", "!%p0, <it>")), "no entry explains"),
+    ("asm-tcgen05-two-predicates", points(written=("%p0, <it>", "!%p0, <it>", "<integer>, <it>", "%b0, <it>")), "the part %b0, <it> explains nothing"),
     ("text-mma-m8n84", case(accepted=()), "nothing is listed for ptxas 11.7.99"),
     ("text-mma-m8n84", case(specification="illegal"), "a case is legal, not illegal"),
     ("text-mma-m8n84", case(target="sm_90"), "a case is illegal, not legal"),
