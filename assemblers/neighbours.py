@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -14,14 +15,15 @@ from .universe_points import WrittenStatement, domain, registers
 __all__ = ["Neighbours"]
 
 _FOREIGN = "bogus"
+_STRANGE = 2  # words from elsewhere beside a row and form; beside the first one all of them
 _SHAPES = 4  # how many of the first and last shapes stand in place of every qualifier
 
 
 class Neighbours:
     """Makes the neighbours of the statements of an instruction.
 
-    `write` makes a variant's statement, `outside` has the values just outside those of a field, and `foreign`
-    the qualifiers of all instructions.
+    `write` makes a variant's statement, `outside` has the values just outside those of a field, `foreign`
+    the qualifiers of all instructions, and `elsewhere` some that only other instructions of PTX have.
     """
 
     def __init__(
@@ -29,10 +31,12 @@ class Neighbours:
         write: Callable[[Variant, Form], WrittenStatement],
         outside: Callable[[Family, str], Sequence[str | int]],
         foreign: Sequence[str],
+        elsewhere: Sequence[str] = (),
     ) -> None:
         self._write = write
         self._outside = outside
         self._foreign = foreign
+        self._elsewhere = elsewhere
 
     def of(self, family: Family, legal: Iterable[tuple[Variant, Form]]) -> Iterator[WrittenStatement]:
         """The statements that differ from a representative of each row and form in one qualifier or operand.
@@ -43,6 +47,8 @@ class Neighbours:
         seen: set[tuple[object, ...]] = set()
         sunk: set[tuple[str, ...]] = set()
         doubled: set[tuple[str, str]] = set()
+        strange = itertools.cycle(self._elsewhere)
+        number = len(self._elsewhere)
         lasting = sorted(legal, key=lambda pair: pair[0].gate.removed is not None)
         for variant, form in lasting:
             written = self._write(variant, form)
@@ -56,6 +62,8 @@ class Neighbours:
                 yield from _other_mnemonics(family.name, written, qualifiers)
                 foreign = (f"{written.mnemonic}.{word}" for word in self._foreign)
                 yield from (replace(written, mnemonic=mnemonic) for mnemonic in foreign)
+                yield from _strange(family.name, written, itertools.islice(strange, number))
+                number = _STRANGE
             held = tuple(variant.register_types(name) for name in form.operands)
             if (variant.row.id, form.operands, held) not in seen:
                 seen.add((variant.row.id, form.operands, held))
@@ -172,6 +180,14 @@ def _doubled(
         if token and (variant.row.id, token) not in seen and not is_shape(token):
             seen.add((variant.row.id, token))
             yield replace(written, mnemonic=".".join([name, *own[:place], token, *own[place:]]))
+
+
+def _strange(name: str, written: WrittenStatement, words: Iterable[str]) -> Iterator[WrittenStatement]:
+    """Words from elsewhere at the end, and every other one behind the name."""
+    behind = written.mnemonic[len(name) :]
+    for number, word in enumerate(words):
+        mnemonic = f"{name}.{word}{behind}" if number % 2 else f"{written.mnemonic}.{word}"
+        yield replace(written, mnemonic=mnemonic)
 
 
 def _other_mnemonics(

@@ -195,7 +195,8 @@ class Universe:
         return tuple(found)
 
     def _neighbours(self, family: Family) -> Neighbours:
-        return Neighbours(self.write, self.outside, self.foreign(family))
+        elsewhere = self.specification.index.elsewhere
+        return Neighbours(self.write, self.outside, self.foreign(family), elsewhere)
 
     def _fields(self, family: Family) -> Iterator[WrittenStatement]:
         """Every combination of the family's field values; if too many, those near legal ones."""

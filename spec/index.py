@@ -262,6 +262,11 @@ class Index:
     """The qualifiers that may stand more than once.
     Noticed by: tests.
     Example: `[sync, satfinite]`. Refuses: `sync` (a list, also of one)."""
+    elsewhere: tuple[str, ...]
+    """Qualifiers that other instructions of PTX have: assemblers are asked about statements with one more of
+    them, since they ignore some.
+    Noticed by: tests.
+    Example: `[finite, v4]`. Refuses: `finite` (a list, also of one)."""
     instructions: tuple[FileName, ...]
     """The files of instructions, in the order of `ptxmma list`.
     Example: `[spec/instructions/mma.yaml]`.

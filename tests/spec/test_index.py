@@ -177,6 +177,21 @@ def test_qualifiers_whose_order_or_number_matters(specification: Specification) 
     assert set(index.repeatable) == {"sync", "satfinite", "NaN"}
 
 
+# Typed from the sections of testp, of tensormap.replace, of multimem.red, of ld, and of types and variables.
+ELSEWHERE = """
+    finite infinite number notanumber normal subnormal
+    global_address rank box_dim global_dim global_stride element_stride elemtype interleave_layout swizzle_mode
+    swizzle_atomicity fill_mode
+    acc::f16 acc::f32
+    v2 v4 v8
+    pred texref samplerref surfref b2 b4
+"""
+
+
+def test_qualifiers_that_only_other_instructions_have(specification: Specification) -> None:
+    assert sorted(specification.index.elsewhere) == sorted(ELSEWHERE.split())
+
+
 # Section 10 of the PTX ISA, typed from its table of contents: by type, those with components apart.
 SPECIAL = {
     "b32": "laneid warpid nwarpid smid nsmid lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt clock clock_hi "
