@@ -79,13 +79,14 @@ class Sent:
 
 class _Came(NamedTuple):
     """A warp comes to a wait for a phase: its group, the number of its act, and the phase that may be the
-    current one by what it knows, and the one that was.
+    current one by what it knows, and the one that was; how many bulk copies it has started before.
     """
 
     group: ThreadGroup
     act: int
     phase: int
     found: int
+    copies: int
 
 
 class BarrierActs:
@@ -131,7 +132,9 @@ class BarrierActs:
         self.whole = True  # no group has stopped before its end
         self.astray = False  # one has, and others have gone on without what they waited for
         self._hidden = [0] * self.count  # by warp: its act when an arrival or a wait was relaxed last
-        self.copied: dict[int, int] = {}  # by warp: its act when it has started a bulk copy last
+        # By warp: how many bulk copies it has started; by mbarrier that they complete, the number of the last.
+        self.copies = [0] * self.count
+        self.last_copies: list[dict[int, int]] = [{} for _ in range(self.count)]
         self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
@@ -561,7 +564,9 @@ class BarrierActs:
                         raise LostError(step.position)
                     begun = barrier.begun(warp.clock)
                     target = begun - 1 if begun % 2 != wanted % 2 else begun
-                    came = _Came(group, warp.clock.seen[number], target, barrier.phase)
+                    came = _Came(
+                        group, warp.clock.seen[number], target, barrier.phase, self.copies[number]
+                    )
                     self._came[address, number, step.position] = came
                 if target < 0:
                     continue
@@ -609,7 +614,10 @@ class BarrierActs:
         phase = barrier.phase
         if phase <= came.phase or (phase - came.phase) % 2:
             return False
-        if self.copied.get(warp, 0) >= came.act:  # the phases may wait for its copies
+        if any(
+            number > came.copies and self.waiters.get(address)
+            for address, number in self.last_copies[warp].items()
+        ):  # who goes on has waited for its copies
             return False
         if phase == came.found:
             return True
