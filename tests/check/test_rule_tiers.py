@@ -14,12 +14,12 @@ TIERS = {
         legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
         legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax
         qualifier-mixed inline.input-written inline.operand-number inline.output-read inline.semicolon""",
-    "error likely": """aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
+    "error likely": """aligned-exited barrier-count barrier-stuck barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent copy-incomplete
         proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint operand-multiple matrix-alignment
         tensor-overwritten tensor-store-pending tensor-outside barrier-accessed warp-mask""",
     "likely error": "inline.guard",
-    "error likely reading": """aligned-divergent bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
+    "error likely reading": """aligned-divergent barrier-uninitialised bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised tensor-product-pending""",
     "error reading": "metadata-code accumulator-reshaped",
     "likely": "legality.unknown cluster-ended tensor-lanes",
