@@ -82,9 +82,10 @@ class AllocatedWords(SharedWords):
         statement, address = step.statement, step.statement.address
         if address is not None and vector_places(statement.operands[0]) == ((0,), 1) and threads:
             base = registers.base(address, statement.scope)
+            found: Numbers = None
             if isinstance(base, int):
-                found: Numbers = self._allocated.get(base + address.offset)
-            else:
+                found = self._allocated.get(base + address.offset)
+            elif registers.steps.blocks > 1:
                 found = self._by_thread(registers, base, threads, address.offset)
             if found is not None:
                 return [found], False
