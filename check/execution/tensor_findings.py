@@ -160,7 +160,8 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
             short=_short(plan, acts) | found.short,
         )
         guessed = in_cluster or run.sizes.memory is not None or run.counted > 0 or not function.exact
-        for pair, one in acts.accesses.races.items():
+        shown = not in_cluster or function.cluster is not None  # not of a cluster whose size is assumed
+        for pair, one in acts.accesses.races.items() if shown else ():
             found.operands.setdefault(pair, replace(one, doubtful=one.doubtful or guessed))
         if len(sizes) == 1:
             sizes += run.endings

@@ -180,7 +180,8 @@ WITH_COPIES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
 @pytest.mark.parametrize("cluster", [CLUSTER, ""], ids=["of known size", "of unknown size"])
 @pytest.mark.parametrize(("lines", "expected"), WITH_COPIES.values(), ids=WITH_COPIES)
 def test_copies(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
-    assert set(told(COPIED, [*lines, (CLUSTER, cluster)])) == expected
+    found = set(told(COPIED, [*lines, (CLUSTER, cluster)]))
+    assert found == expected if cluster else found <= expected  # operands: of known size only
 
 
 EARLY = f"not.pred %p10, %p7;\nand.pred %p10, %p10, %p2;\n@%p10 {FILLED[5:]}"
@@ -216,7 +217,8 @@ def test_other_pairs_may_send_what_one_lacks() -> None:
 @pytest.mark.parametrize("cluster", [CLUSTER, ""], ids=["of known size", "of unknown size"])
 @pytest.mark.parametrize(("lines", "expected"), WITH_STORES.values(), ids=WITH_STORES)
 def test_stores(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
-    assert set(told(STORED, [*lines, (CLUSTER, cluster)])) == expected
+    found = set(told(STORED, [*lines, (CLUSTER, cluster)]))
+    assert found == expected if cluster else found <= expected  # operands: of known size only
 
 
 # Each block multiplies by itself, and copies its half of what both multiply to both: so both release a stage.
