@@ -132,7 +132,7 @@ class BarrierActs:
         self.whole = True  # no group has stopped before its end
         self.astray = False  # one has, and others have gone on without what they waited for
         self._hidden = [0] * self.count  # by warp: its act when an arrival or a wait was relaxed last
-        # By warp: how many bulk copies it has started; by mbarrier that they complete, the number of the last.
+        # By warp: how many bulk copies it has started; by mbarrier that they complete, which was the last.
         self.copies = [0] * self.count
         self.last_copies: list[dict[int, int]] = [{} for _ in range(self.count)]
         self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
@@ -564,9 +564,7 @@ class BarrierActs:
                         raise LostError(step.position)
                     begun = barrier.begun(warp.clock)
                     target = begun - 1 if begun % 2 != wanted % 2 else begun
-                    came = _Came(
-                        group, warp.clock.seen[number], target, barrier.phase, self.copies[number]
-                    )
+                    came = _Came(group, warp.clock.seen[number], target, barrier.phase, self.copies[number])
                     self._came[address, number, step.position] = came
                 if target < 0:
                     continue
