@@ -80,10 +80,10 @@ def main() -> None:
     if tried(0, 0) != plain or not plain.startswith("0 "):
         raise SystemExit(f"the product without a flipped bit is not the same twice: {plain[:40]}")
     for bit in range(BITS):
-        for name, found in (("A", tried(1 << bit, 0)), ("B", tried(0, 1 << bit))):
-            error = found.partition(" ")[0]
-            said = f"error {error}" if error != "0" else "another product"
-            print(f"bit {bit:2} of {name}: {'the same product' if found == plain else said}")
+        for name, told in (("A", tried(1 << bit, 0)), ("B", tried(0, 1 << bit))):
+            code = told.partition(" ")[0]
+            said = f"error {code}" if code != "0" else "another product"
+            print(f"bit {bit:2} of {name}: {'the same product' if told == plain else said}")
 
 
 if __name__ == "__main__":
