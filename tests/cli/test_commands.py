@@ -357,7 +357,7 @@ def test_clauses_and_prove(run: Run, tmp_path: Path) -> None:
 
 def test_what_is_listed_has_schemas(run: Run) -> None:
     for schema, words, count, part in (
-        ("contradictions", ("contradictions",), 145, {"id": "text-mma-m8n84"}),
+        ("contradictions", ("contradictions",), 152, {"id": "text-mma-m8n84"}),
         (
             "prove-list",
             ("prove", "--list"),
