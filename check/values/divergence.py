@@ -45,12 +45,18 @@ class Divergence:
         self.reaching = reaching
 
     def parting(self, index: int) -> Parting | bool:
-        """How a statement's guard divides threads; False if it does not, True if unknown."""
-        statement = self.code[index]
+        """How a statement's guard divides threads, or the number by which it takes its way from a table;
+        False if it does not, True if unknown.
+        """
+        statement, threads = self.code[index], self.reaching.threads
+        if statement.does == "switch":
+            numbers = (threads.operand(text, statement.scope) for text in statement.operands[:1])
+            if not all(one.is_uniform for one in numbers):
+                return True
         name = statement.guard
         if name is None:
             return False
-        known = self.reaching.threads.operand(name, statement.scope)
+        known = threads.operand(name, statement.scope)
         if known.is_unknown:
             return True
         if known.first_split(WARPGROUP) is None:
@@ -75,10 +81,11 @@ class Divergence:
 
     @cached_property
     def guards(self) -> list[int]:
-        """Guarded statements that end a block: branches and exits."""
+        """Statements that end a block with several ways on: branches and exits under a guard, and tables."""
         ends = [block.end - 1 for block in self.flow.blocks if block.end > block.start]
         statements = self.code.function.statements
-        return [i for i in ends if statements[i].guard and self.code.operation(i).does in _PARTS]
+        does = {i: self.code.operation(i).does for i in ends}
+        return [i for i in ends if does[i] == "switch" or (statements[i].guard and does[i] in _PARTS)]
 
     def region(self, index: int) -> set[int]:
         """The blocks that only some of the threads which reach a branch may execute."""

@@ -21,10 +21,12 @@ from .thread_value import UNIFORM, UNKNOWN, ThreadValue
 
 __all__ = ["RegisterThreads"]
 
+_AXES = "xyz"
 _MANY = 64  # a register with more definitions is unknown
 _CHANGES = 8  # a register that changes more often is unknown
 _LAST_LANE = WARP - 1
-_OPAQUE = frozenset(("load", "update", "vote", "elect", "call", "arrive", "await"))
+_ALL_LANES = (1 << WARP) - 1  # as a mask
+_OPAQUE = frozenset(("load", "update", "vote", "call", "arrive", "await"))
 
 
 def _changed(old: ThreadValue, new: ThreadValue, turn: int) -> ThreadValue:
@@ -101,6 +103,8 @@ class RegisterThreads:
         if not text.startswith("%"):
             return UNIFORM  # a variable's address
         name = text.lstrip("%").split(".")[0]
+        if name == "ntid" and self.function.exact and text[-1] in _AXES:
+            return _of_all(self.shape[_AXES.index(text[-1])], self.count)
         if name in self.effects.uniform_names:
             return UNIFORM if name != "warpid" else UNKNOWN
         return self._special(name, text)
@@ -126,8 +130,14 @@ class RegisterThreads:
         """What an instruction computes in every thread."""
         operation, texts = statement.operation, statement.operands
         if operation.does == "load":
-            return UNIFORM if operation.space in ("param", "const") else UNKNOWN
+            is_alike = operation.space == "const" or (
+                operation.space == "param" and not self._is_returned(statement)
+            )
+            return UNIFORM if is_alike else UNKNOWN
         if operation.does == "elect":
+            masks = self.operand(texts[-1], statement.scope).values
+            if masks is None or any(mask & _ALL_LANES != _ALL_LANES for mask in masks):
+                return UNKNOWN  # which lane it is depends on the mask
             lowest = tuple(int(t % WARP == 0) for t in range(self.count))
             return ThreadValue(lowest) if "|" in texts[0] else UNKNOWN
         if operation.does == "shuffle" and len(texts) >= 3:
@@ -140,6 +150,13 @@ class RegisterThreads:
                 alike = all(one.is_uniform for one in sources)
                 return UNIFORM if alike and operation.registers == RESULT else UNKNOWN
         return self._by_thread(operation.words, sources)
+
+    def _is_returned(self, statement: DecodedStatement) -> bool:
+        """Whether a load of a parameter brings what a call has returned: to each thread its own."""
+        base = None if statement.address is None else statement.address.base
+        if base is None or base in self.function.parameters:
+            return False
+        return self.function.register(base, statement.scope) is None
 
     def _by_thread(self, words: tuple[str, ...], sources: list[ThreadValue]) -> ThreadValue:
         """The result in every thread, from numbers in every thread."""

@@ -13,6 +13,11 @@ KERNEL = """
 .version 8.5
 .target sm_90
 .address_size 64
+.func (.param .b32 r) of_thread(.param .b32 a)
+{
+.reg .b32 %r<4>; .reg .pred %p<2>;
+ld.param.b32 %r1,[a]; setp.gt.u32 %p1,%r1,15; @%p1 exit; st.param.b32 [r],%r1; ret;
+}
 .visible .entry k(.param .u64 in, .param .u32 n)
 BLOCK
 {
@@ -81,3 +86,68 @@ def test_masks_in_registers_and_ways_past_them(body: str, wrong: bool) -> None:
 @pytest.mark.parametrize("block", [MOST, "", ".reqntid 8, 8, 1"], ids=["at most", "any", "plane"])
 def test_the_shape_of_a_block_that_is_not_shown_makes_it_likely(block: str) -> None:
     assert tiers(f"bar.warp.sync {LOW};", block) == {("likely", "warp-mask")}
+
+
+CALL = "{.param .b32 r; .param .b32 a; st.param.b32 [a],%r2; call (r),of_thread,(a); ld.param.b32 %r5,[r];}"
+STATE = "mov.u32 %r5,0; @!%p1 bra X; mov.u32 %r5,1; X: setp.eq.u32 %p6,%r5,STATE;"
+COUNT = """
+mov.u32 %r6,0;
+NEXT: setp.ge.u32 %p6,%r6,%r2; @%p6 bra FOUND; add.u32 %r6,%r6,1; bra NEXT;
+FOUND: setp.lt.u32 %p7,%r6,16;
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        # A table of jumps by a bit of the lane's number: each half comes to its own mask. One by a parameter.
+        (
+            "shr.u32 %r5,%r2,4; T: .branchtargets L0,L1; brx.idx %r5,T;"
+            f"L0: bar.warp.sync {LOW}; bra DONE; L1: bar.warp.sync {HIGH};",
+            False,
+        ),
+        (
+            "and.b32 %r5,%r9,1; T: .branchtargets L0,L1; brx.idx %r5,T;"
+            f"L0: bar.warp.sync {LOW}; bra DONE; L1: bar.warp.sync -1;",
+            True,
+        ),
+        # What a call returns is each thread's own; and some threads may not come back.
+        (f"{CALL} setp.gt.u32 %p6,%r5,15; @%p6 bra DONE; bar.warp.sync {LOW};", False),
+        (f"{CALL} bar.warp.sync {LOW};", False),
+        (f"bar.warp.sync {LOW}; bra X; X: {CALL}", True),
+        # Each half writes a number of its own, which decides the way later; or a parameter decides.
+        (f"{STATE.replace('STATE', '1')} @%p6 bra DONE; bar.warp.sync {LOW};", False),
+        (f"{STATE.replace('%p1', '%p2').replace('STATE', '1')} @%p6 bra DONE; bar.warp.sync {LOW};", True),
+        # Each lane counts as far as its number.
+        (f"{COUNT} @!%p7 bra DONE; bar.warp.sync {LOW};", False),
+        (f"{COUNT.replace('%r6,%r2', '%r6,%r9')} @!%p7 bra DONE; bar.warp.sync {LOW};", True),
+        # The size of a block is known: nobody comes there.
+        (f"mov.u32 %r5,%ntid.x; setp.eq.u32 %p6,%r5,64; @%p6 bra DONE; bar.warp.sync {LOW};", False),
+        (f"mov.u32 %r5,%ntid.x; setp.eq.u32 %p6,%r5,32; @%p6 bra DONE; bar.warp.sync {LOW};", True),
+        # Which lane is elected depends on the mask.
+        (f"@!%p1 bra DONE; elect.sync _|%p6,{HIGH}; @%p6 bra DONE; bar.warp.sync 0xfffe0000;", False),
+    ],
+    ids=[
+        "table by lane", "table by parameter", "returned", "not returned", "before a call", "state by lane",
+        "state by parameter", "count by lane", "count by parameter", "no block", "this block", "elected",
+    ],
+)  # fmt: skip
+def test_ways_that_lanes_may_take(body: str, wrong: bool) -> None:
+    assert tiers(body) == ({("error", "warp-mask")} if wrong else set())
+
+
+@pytest.mark.parametrize("block", [MOST, ""], ids=["at most", "any"])
+def test_a_block_may_have_fewer_threads_than_a_warp(block: str) -> None:
+    few = f"mov.u32 %r5,%ntid.x; setp.gt.u32 %p6,%r5,16; @%p6 bra DONE; bar.warp.sync {LOW};"
+    assert tiers(few, block) == set()
+    assert tiers(few.replace("%p6,%r5,16", "%p6,%r9,16"), block) == {("likely", "warp-mask")}
+    head, _, rest = KERNEL.partition("mma.sync")
+    text = (head + rest.partition(";")[2]).replace("BLOCK", block).replace("BODY", f"bar.warp.sync {LOW};")
+    assert {one.rule for one in check_text(text, "k.ptx").findings} == set()  # 16 threads do right
+
+
+def test_a_device_function_is_called_by_threads_that_its_text_does_not_name() -> None:
+    function = f".func half() {{ bar.warp.sync {LOW}; ret; }}\n"
+    text = KERNEL.replace("BLOCK", EXACT).replace("BODY", "@%p1 bra DONE; call half;")
+    report = check_text(text.replace(".visible", function + ".visible", 1), "k.ptx")
+    assert not report.faults and not [one for one in report.findings if one.rule == "warp-mask"]

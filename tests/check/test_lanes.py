@@ -40,6 +40,7 @@ def held(kernel: Any, body: str, register: str = "%r2", **more: str) -> ThreadVa
         ("mov.u32 %r2, %tid.y;", 200, 0),
         ("elect.sync _|%p1, -1;\nselp.b32 %r2, 1, 0, %p1;", 64, 1),
         ("elect.sync _|%p1, -1;\nselp.b32 %r2, 1, 0, %p1;", 65, 0),
+        ("mov.b32 %r3, -1;\nelect.sync _|%p1, %r3;\nselp.b32 %r2, 1, 0, %p1;", 65, 0),
     ],
 )
 def test_numbers_by_thread(kernel: Any, body: str, thread: int, number: int) -> None:
