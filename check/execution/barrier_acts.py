@@ -127,7 +127,8 @@ class BarrierActs:
         self._left: dict[int, dict[int, int]] = {}  # by phase of the cluster's barrier: the warps' acts
         self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
         self.again: dict[int, int] = {}  # by arrival at the cluster's barrier: one before it has completed
-        self._arrived_at: dict[int, int] = {}  # by warp: its last arrival there
+        # By thread: the phase in which it has arrived there last, and the statement.
+        self._arrived: dict[int, tuple[int, int]] = {}
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
         self.astray = False  # one has, and others have gone on without what they waited for
@@ -649,15 +650,15 @@ class BarrierActs:
             if in_cluster and statement.does == "meet":
                 if any(self._waited.get(thread) == self._phase_of(thread) >= 0 for thread in some):
                     yield GroupWait(lambda: False, "arrival", step.position, value)
-                phases = {number: self._phase_of(threads[0]) for number, threads in by_warp(some).items()}
+                phases = {number: max(map(self._phase_of, lanes)) for number, lanes in by_warp(some).items()}
                 self._waited.update((thread, self._phase_of(thread)) for thread in some)
             else:
                 if in_cluster:
                     self._arrives_again(step, barrier, some)
                 phases = self._gather(group, step, barrier, some)
                 if in_cluster:
+                    self._arrived.update((one, (phases[one // WARP], step.position)) for one in some)
                     for number, phase in phases.items():
-                        self.warps[number].arrivals[_CLUSTER] = phase
                         self._left.setdefault(phase, {})[number] = self.warps[number].clock.seen[number] - 1
             if statement.does == "arrive":
                 continue
@@ -677,11 +678,11 @@ class BarrierActs:
         that it has.
         """
         for number, some in by_warp(threads).items():
-            phase, clock = self._phase_of(some[0]), self.warps[number].clock
-            before = self._arrived_at.get(number, step.position)
-            self._arrived_at[number] = step.position
-            if phase < 0 or all(self._waited.get(thread) == phase for thread in some):
+            again = (one for one in some if self._waited.get(one, -1) != self._phase_of(one))
+            first = next(again, None)
+            if first is None:
                 continue
+            (phase, before), clock = self._arrived[first], self.warps[number].clock
             if not (barrier.has_ended(phase) and clock.has_learned(barrier.told[phase])):
                 self.again.setdefault(step.position, before)
 
@@ -701,8 +702,8 @@ class BarrierActs:
         return {key: Threads(some) for key, some in found.items()}
 
     def _phase_of(self, thread: int) -> int:
-        """The phase of the cluster's barrier in which a thread's warp has arrived last; −1: none."""
-        return self.warps[thread // WARP].arrivals.get(_CLUSTER, -1)
+        """The phase of the cluster's barrier in which a thread has arrived last; −1: none."""
+        return self._arrived.get(thread, (-1, -1))[0]
 
     def _gather(
         self, group: ThreadGroup, step: WalkStep, barrier: NamedBarrier, threads: tuple[int, ...]

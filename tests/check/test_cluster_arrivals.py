@@ -13,6 +13,8 @@ from ptxmma.check.check_file import check_text
 WATCHES = ("spec/effects.yaml",)
 ARRIVE, WAIT = "barrier.cluster.arrive.aligned;", "barrier.cluster.wait.aligned;"
 MEET = ARRIVE + WAIT
+LANES = "@%p1 barrier.cluster.arrive; @!%p1 barrier.cluster.arrive;"
+BY_LANES = "barrier.cluster.arrive; barrier.cluster.wait;"
 KERNEL = """
 .version 8.3
 .target sm_90a
@@ -58,9 +60,17 @@ def loud(start: str, behind: str, end: str) -> set[tuple[str, str]]:
         # The second warp waits, and tells the first one of that.
         (ARRIVE + "setp.lt.u32 %p4,%r1,32; @%p4 bra A;" + WAIT + "A: bar.sync 0;" + MEET, False),
         (ARRIVE + "setp.lt.u32 %p4,%r1,32; @%p4 bra A;" + WAIT + "A:" + MEET, True),
+        # Lanes of a warp arrive one after the other, each of them once; or the first lane twice.
+        (MEET + LANES + "barrier.cluster.wait;", False),
+        (MEET + LANES + "@!%p1 barrier.cluster.arrive; barrier.cluster.wait;", True),
+        (f"@%p1 bra A; {BY_LANES} bra B; A: {BY_LANES} B: {BY_LANES}", False),
+        (f"@%p1 bra A; {BY_LANES} barrier.cluster.arrive; bra B; A: {BY_LANES} B: {BY_LANES}", True),
     ],
-    ids=["once", "twice, with waits", "again", "again, later", "who knows of a wait", "who does not"],
-)
+    ids=[
+        "once", "twice, with waits", "again", "again, later", "who knows of a wait", "who does not",
+        "lanes", "a lane again", "lanes on two ways", "a lane again on its way",
+    ],
+)  # fmt: skip
 def test_arrivals_before_the_barrier_has_completed(start: str, again: bool) -> None:
     found = loud(start, LEADER, MEET)
     assert (("likely", "barrier-count") in found) == again
