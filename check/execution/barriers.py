@@ -106,6 +106,10 @@ class _MbarrierPhase:
     said: int = -1  # the last statement that expects bytes
     later: bool = False  # some arrival comes once operations of its thread are complete
     apart: list[_ApartExpectation] = field(default_factory=list)
+    count: int = field(init=False)  # of its arrivals; threads that drop out leave later phases with fewer
+
+    def __post_init__(self) -> None:
+        self.count = self.pending
 
     def boxes(self) -> Boxes | None:
         """The boxes that it waits for; None where one is unknown, or a copy is none of a box."""
@@ -253,7 +257,7 @@ class Mbarrier:
         for one in now.apart:
             if not one.is_known(warp, clock):
                 one.expected = total((one.expected, expected))
-        arrivals = self.count - now.pending
+        arrivals = now.count - now.pending
         known = _ApartExpectation(warp, clock.seen[warp], statement, arrivals, now.expected, now.brings())
         now.apart.append(known)
         self.expect(expected, statement, assumed)
@@ -309,7 +313,7 @@ class Mbarrier:
     def _complete(self) -> None:
         clock = self._now.clock
         for one in self._now.apart:
-            if one.arrivals >= self.count and one.expected is not None and one.expected == one.brought:
+            if one.arrivals >= self._now.count and one.expected is not None and one.expected == one.brought:
                 self.late.add(one.statement)
         sized = [copy for copy in self._now.copies if copy.size is not None]
         if 0 < len(sized) < len(self._now.copies) and self._now.given == 0:

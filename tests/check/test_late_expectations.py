@@ -41,6 +41,7 @@ EXPECT = "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r2+8192],1024;"
 BOTH = "mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r2+8192],1024;"
 COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2],[%d1],1024,[%r2+8192];"
 UPPER = COPY.replace("[%r2],", "[%r2+4096],")
+DROP = "mbarrier.arrive_drop.shared::cta.b64 _,[%r2+8192];"
 SYNC = "bar.sync 1;"
 LATE = {("likely", "barrier-count")}
 
@@ -65,11 +66,14 @@ def loud(first: str, other: str, count: int, meet: str = "") -> set[tuple[str, s
         (EXPECT + COPY, ARRIVE, 1, "", True),
         (EXPECT + COPY, ARRIVE, 1, "bar.warp.sync -1;", True),
         (EXPECT + COPY + EXPECT + UPPER + ARRIVE, "", 1, "", False),
+        # Threads that drop out leave the phase that goes on with as many arrivals.
+        (EXPECT + COPY + DROP, DROP, 2, "", False),
+        (DROP + EXPECT + COPY, DROP, 2, "", True),
     ],
     ids=[
         "before its arrival", "behind its arrival", "other without bytes", "behind bytes", "behind their copy",
         "one arrival, behind bytes", "ordered", "not ordered", "another warp's barrier",
-        "two before the arrival",
+        "two before the arrival", "before it drops out", "behind that",
     ],
 )  # fmt: skip
 def test_bytes_of_a_phase_that_may_have_ended(
