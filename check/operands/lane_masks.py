@@ -92,10 +92,14 @@ class _LaneMasks:
             if holds is None:
                 return None
             there = (one for one in there if bool(holds[one]) != statement.negated)
-        first = next(there, None)
+        first = next((one for one in there if not self._may_lack(one, masks[one] & _FULL)), None)
         if first is None or self.reaching.flow.block_of(index) in self._open:
             return None
         return first, masks[first] & _FULL
+
+    def _may_lack(self, thread: int, mask: int) -> bool:
+        """Whether a block may have no such thread: its last warp may end with the last lane of a mask."""
+        return not self.code.function.exact and thread >= WARP and not mask & (mask + 1)
 
     @cached_property
     def _open(self) -> frozenset[int]:

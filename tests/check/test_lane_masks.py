@@ -146,6 +146,14 @@ def test_a_block_may_have_fewer_threads_than_a_warp(block: str) -> None:
     assert {one.rule for one in check_text(text, "k.ptx").findings} == set()  # 16 threads do right
 
 
+@pytest.mark.parametrize("block", [MOST, ""], ids=["at most", "any"])
+def test_the_last_warp_may_be_short(block: str) -> None:
+    second = "setp.lt.u32 %p6,%r1,32; @%p6 bra DONE; bar.warp.sync MASK;"
+    assert tiers(second.replace("MASK", LOW), block) == set()  # a block of 48 threads does right
+    assert tiers(second.replace("MASK", HIGH), block) == {("likely", "warp-mask")}
+    assert tiers(second.replace("MASK", LOW), EXACT) == {("error", "warp-mask")}
+
+
 def test_a_device_function_is_called_by_threads_that_its_text_does_not_name() -> None:
     function = f".func half() {{ bar.warp.sync {LOW}; ret; }}\n"
     text = KERNEL.replace("BLOCK", EXACT).replace("BODY", "@%p1 bra DONE; call half;")
