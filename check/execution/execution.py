@@ -17,7 +17,7 @@ from itertools import islice
 from ..ptx.decode import DecodedStatement
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, Threads, by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers, by_number
+from ..values.lane_numbers import LaneNumbers, Numbers, by_number, number_at
 from ..values.real_arithmetic import real_number
 from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
@@ -320,6 +320,8 @@ class Execution:
                     self._recall(registers, step, guard)
                 elif makes:
                     registers.execute(step, guard)
+                    if step.result == "elected":
+                        self._forget_elected(group, step)
             group.done = 0
             going = self._next(group, block)
             self.doubtful |= group.doubtful
@@ -344,6 +346,19 @@ class Execution:
             row[thread] = self.counted
             self.counted += stride
         registers.receive(step, [registers.math.joined(row)], guard, True)
+
+    def _forget_elected(self, group: ThreadGroup, step: WalkStep) -> None:
+        """Where the lane that is elected has left, another one is: it is not known which."""
+        registers = group.registers
+        elected, forgotten = registers.numbers.get(step.written[-1]), set[int]()
+        for warp, lanes in group.warps.items():
+            others = range(warp * WARP, min((warp + 1) * WARP, self.acts.threads))
+            leaders = [one for one in others if number_at(elected, one)]
+            if leaders and leaders[0] not in lanes and self.acts.lanes.has_left(leaders[0]):
+                forgotten.update(lanes)
+        if forgotten:
+            flags = registers.math.joined([int(one in forgotten) for one in registers.threads])
+            registers.forget({*step.written}, flags)
 
     def _end(self, group: ThreadGroup) -> None:
         self.acts.lanes.leave(group.threads)

@@ -37,6 +37,10 @@ class LaneMeetings:
         for warp, some in by_warp(threads).items():
             self._gone[warp] = self._gone.get(warp, 0) | lanes_of(some)
 
+    def has_left(self, thread: int) -> bool:
+        """Whether a thread has ended, or is not followed any more."""
+        return bool(self._gone.get(thread // WARP, 0) >> thread % WARP & 1)
+
     def lacking(self, masks: Numbers, threads: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
         """Threads that come to a meeting together, by warp: of the warps in which others must come, too."""
         if masks is None:

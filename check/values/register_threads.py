@@ -64,11 +64,11 @@ class RegisterThreads:
         if not definitions or len(definitions) > _MANY:
             return UNKNOWN
         if len(definitions) == 1 and self.code[definitions[0]].guard is None:
-            return self._evaluate(self.code[definitions[0]])
+            return self._evaluate(self.code[definitions[0]], name)
         found = UNIFORM
         for index in definitions:
             statement = self.code[index]
-            found = found.join(self._evaluate(statement))
+            found = found.join(self._evaluate(statement, name))
             if statement.guard is not None:
                 found = found.join(self.operand(statement.guard, statement.scope))
             if found.is_unknown:
@@ -126,8 +126,8 @@ class RegisterThreads:
         assumed = text == "%tid.x" and not self.line
         return UNKNOWN if known is None else ThreadValue(tuple(known), assumed=assumed)
 
-    def _evaluate(self, statement: DecodedStatement) -> ThreadValue:
-        """What an instruction computes in every thread."""
+    def _evaluate(self, statement: DecodedStatement, name: str) -> ThreadValue:
+        """What an instruction computes in every thread, in a register that it writes."""
         operation, texts = statement.operation, statement.operands
         if operation.does == "load":
             is_alike = operation.space == "const" or (
@@ -138,6 +138,8 @@ class RegisterThreads:
             masks = self.operand(texts[-1], statement.scope).values
             if masks is None or any(mask & _ALL_LANES != _ALL_LANES for mask in masks):
                 return UNKNOWN  # which lane it is depends on the mask
+            if name != statement.writes[-1]:
+                return _of_all(0, self.count)  # the lane that is elected
             lowest = tuple(int(t % WARP == 0) for t in range(self.count))
             return ThreadValue(lowest) if "|" in texts[0] else UNKNOWN
         if operation.does == "shuffle" and len(texts) >= 3:

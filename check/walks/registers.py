@@ -21,6 +21,7 @@ from .walk_steps import RANK, SIZE, WalkStep, WalkSteps
 
 __all__ = ["Registers"]
 
+_LAST_LANE = WARP - 1
 _MOST_COMPUTED = 1 << 13  # results that are remembered, by statement
 _MOST_RESULTS = 1 << 11  # that are remembered: of a block of 1024 threads, each takes 16 KiB
 
@@ -242,7 +243,7 @@ class Registers:
             return (self._computed(step),)
         count = len(step.written)
         if step.result == "elected":
-            return (0, self._leader(step))[-count:]  # `_` is no register
+            return self._elected(step)[-count:]  # `_` is no register
         if step.result == "places":
             return [self._place(one) for one in step.sources]
         value = self._result(step)
@@ -254,17 +255,19 @@ class Registers:
         width = step.bits // elements  # a vector, the lowest bits first
         return [self._bits(value, width * place, width) for place in places]
 
-    def _leader(self, step: WalkStep) -> Numbers:
-        """Whether each thread is the first of its warp that the mask names."""
+    def _elected(self, step: WalkStep) -> tuple[Numbers, Numbers]:
+        """The lane that the mask names first, and whether each thread is that; not known in warps of which
+        that lane does not come here.
+        """
         mask = self.value(step.statement.operands[-1], step.statement.scope)
         if isinstance(mask, LaneNumbers):  # unknown in threads that do not come here
             known = {value for value in mask.values if value is not None}
             mask = known.pop() if len(known) == 1 else None
         members = mask & (1 << WARP) - 1 if isinstance(mask, int) else 0
         if not members:
-            return None
+            return None, None
         first = (members & -members).bit_length() - 1
-        return _leaders(self.threads, first)
+        return first, _leaders(self.threads, first)
 
     def _result(self, step: WalkStep) -> Numbers:
         """The value of a statement that has one."""
@@ -414,21 +417,32 @@ class Registers:
         value, lane = values[0], values[1] if len(values) > 1 else None
         if not isinstance(value, LaneNumbers) and len(self.threads) > 1:
             return value
-        if "idx" not in step.words or not isinstance(lane, int):
+        clamp = values[2] if len(values) > 2 else None
+        if "idx" not in step.words or not isinstance(lane, int) or not isinstance(clamp, int):
             return None
         known = value.values if isinstance(value, LaneNumbers) else (value,)
-        places = _places(self.threads, lane % WARP)
+        places = _places(self.threads, lane % WARP, clamp)
         return self.math.joined([None if at is None else known[at] for at in places])
 
 
 @lru_cache(maxsize=1 << 6)
-def _places(threads: Sequence[int], lane: int) -> tuple[int | None, ...]:
-    """By thread: the place among the threads of the one with a number in its warp."""
+def _places(threads: Sequence[int], lane: int, clamp: int) -> tuple[int | None, ...]:
+    """By thread: the place among the threads of the one from which shfl.idx brings a number: of a lane of its
+    part of the warp, or itself where that has no such lane (9.7.9.6).
+    """
     place = {thread: at for at, thread in enumerate(threads)}
-    return tuple([place.get(thread - thread % WARP + lane) for thread in threads])
+    segment, last = clamp >> 8 & _LAST_LANE, clamp & _LAST_LANE
+    found = []
+    for thread in threads:
+        own = thread & segment & _LAST_LANE
+        source, most = own | lane & ~segment, own | last & ~segment
+        found.append(place.get(thread if source > most else thread - thread % WARP + source))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1 << 6)
 def _leaders(threads: Sequence[int], first: int) -> Numbers:
-    """Which threads are the one of their warp with a number, as 0 or 1."""
-    return lane_math(len(threads)).joined(int(thread % WARP == first) for thread in threads)
+    """Which threads are the one of their warp with a number, as 0 or 1; unknown in warps without it."""
+    led = {thread // WARP for thread in threads if thread % WARP == first}
+    flags = (int(one % WARP == first) if one // WARP in led else None for one in threads)
+    return lane_math(len(threads)).joined(flags)
