@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Generator, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from ...spec.lazy_dataclass import dataclass
@@ -137,6 +138,7 @@ class BarrierActs:
         self.copies = [0] * self.count
         self.last_copies: list[dict[int, int]] = [{} for _ in range(self.count)]
         self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
+        self._past: dict[tuple[int, int], int] = {}  # the last phase, by ended mbarrier and warp
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement that orders threads; yields what they wait for."""
@@ -278,7 +280,9 @@ class BarrierActs:
                 ends, is_open = (use, step.position), warp.multiplied.get(other, -1) >= act
                 self.ended_early[ends] = is_open and self.ended_early.get(ends, True)
         for came in [came for came in self._came if came[0] == address]:
-            del self._came[came]  # those waits were for phases of the one that ends
+            # Those waits were for phases of the one that ends.
+            key, phase = came[:2], self._came.pop(came).phase
+            self._past[key] = max(self._past.get(key, -1), phase)
 
     def _mbarrier(
         self,
@@ -487,9 +491,11 @@ class BarrierActs:
         """Whether some of these warps have waited for what comes later than what a warp did to another block:
         at the barrier of the cluster, or for the phase in which it arrived. Relaxed acts show that, too.
         """
+        waits = ((address, warp, came.phase) for (address, warp, _), came in self._came.items())
+        past = ((address, warp, phase) for (address, warp), phase in self._past.items())
         return self._parted[one.warp] >= one.act or any(
-            address == one.barrier and came.phase >= one.phase and warp in warps
-            for (address, warp, _), came in self._came.items()
+            address == one.barrier and phase >= one.phase and warp in warps
+            for address, warp, phase in chain(waits, past)
         )
 
     @staticmethod

@@ -43,8 +43,8 @@ ret;
 LEADER = "@%p2 bra PAST; W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3,[%r2],0; @!%p3 bra W; PAST:"
 
 
-def loud(start: str, behind: str, end: str) -> set[tuple[str, str]]:
-    text = KERNEL.replace("START", start).replace("BEHIND", behind).replace("END", end)
+def loud(start: str, behind: str, end: str, kernel: str = KERNEL) -> set[tuple[str, str]]:
+    text = kernel.replace("START", start).replace("BEHIND", behind).replace("END", end)
     report = check_text(text, "k.ptx")
     assert not report.faults
     return {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
@@ -103,6 +103,16 @@ def test_a_block_that_may_end_before_others_arrive(behind: str, end: str, ends: 
     stuck = {("likely", "barrier-stuck")}
     assert found - stuck == ({("likely", "cluster-ended")} if ends and not found & stuck else set())
     assert bool(found) == ends
+
+
+def test_an_mbarrier_that_ends_after_the_wait_for_an_arrival() -> None:
+    """What a relaxed arrival makes known is nothing; but that it has come, who waits for its phase knows."""
+    inval = "bar.sync 0; @%p1 bra LAST; mbarrier.inval.shared::cta.b64 [%r2]; LAST:"
+    assert loud(MEET, LEADER + inval, "") == set()
+    for leader in (LEADER, LEADER.replace("acquire", "relaxed")):
+        relaxed = KERNEL.replace("arrive.release", "arrive.relaxed")
+        assert loud(MEET, leader + inval, "", relaxed) == set()
+    assert loud(MEET, inval, "") == {("likely", "cluster-ended")}
 
 
 LOADS = """
