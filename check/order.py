@@ -40,7 +40,7 @@ class OrderOutcome:
     warpgroups execute; one from which on barriers were not judged; one by which threads may meet in memory,
     if that is why their loads and stores were not judged; accesses of shared memory that were not judged for
     another reason; and one that only smaller blocks do rightly than there may be. `together`: the blocks of a
-    cluster were executed together, and all of their threads followed.
+    cluster were executed together, all of their threads followed, and once to the end.
     """
 
     in_step: frozenset[int] = frozenset()

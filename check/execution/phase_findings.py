@@ -33,7 +33,7 @@ from .phase_reports import RACE_RULES, PhaseReports
 from .same_faults import FaultName, is_found_in_each
 from .shared_accesses import PhaseRace
 from .shown_waits import shown_waits
-from .small_sizes import smaller_sizes
+from .small_sizes import comes_to_work, smaller_sizes
 from .stuck_waits import Stuck
 from .unshown import Unshown
 from .warp_acts import Short, Uneven, Unlike
@@ -133,7 +133,10 @@ class PhaseFindings:
     plan: WalkPlan | None = None
     unjudged_barriers: UnjudgedBarriers | None = None  # from where on barriers were not judged
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
-    clusters_followed: bool = False  # the blocks of a cluster were executed together, all of their threads
+    # The blocks of a cluster were executed together, all of their threads, and once to the end; or a wait of
+    # theirs never ends.
+    clusters_followed: bool = False
+    _clusters_ended: bool = True
     _excused: int | None = None  # a wait that other numbers may end
     _left: int | None = None  # a wait that other blocks of a cluster may end
     _done: dict[AssumedSizes, Set[int]] = field(default_factory=dict)  # by sizes: the executed blocks
@@ -197,7 +200,8 @@ class PhaseFindings:
         if excusing and alone and not self.stuck and not self._is_signalled:
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         in_cluster = not (alone and self._maps_own)
-        together = self.clusters_followed = in_cluster and self._execute_together(threads)
+        together = in_cluster and self._execute_together(threads)
+        self.clusters_followed = together and (self._clusters_ended or bool(self.stuck))
         if self._left is not None and self.unjudged_barriers is None and not (together or self.stuck):
             self.unjudged_barriers = self._from(self._left, self._why_apart(), "elsewhere")
         if self.unjudged_barriers is None and not (together or self.stuck):
@@ -252,11 +256,14 @@ class PhaseFindings:
         return self._execute_cluster(each) if self.walked.are_together else self._execute_clusters(each)
 
     def _execute_cluster(self, each: int) -> bool:
-        """Execute all blocks of a cluster together, of so many threads each; whether all were followed."""
+        """Execute all blocks of a cluster together, of so many threads each; whether all were followed, and
+        some of them came to what counts.
+        """
         plan = self.walked.cluster_plan
         threads = each * plan.steps.blocks
         sizes = [USUAL_SIZES]
         even: tuple[int, ...] = ()
+        working: list[bool] = []  # whether those that came to what counts came to the end
         for size in sizes:
             found = Execution(plan, threads, size, rounds=max(ROUNDS, LAST_ROUNDS + 1))
             if not found.followed or found.halted or found.skipped:
@@ -268,7 +275,10 @@ class PhaseFindings:
             if len(sizes) == 1:
                 sizes += found.endings
                 even = found.even_endings
-        return True
+            sizes += smaller_sizes(plan, found)
+            working += (found.is_complete,) if comes_to_work(plan, found) else ()
+        self._clusters_ended = any(working)
+        return bool(working)
 
     def _execute_clusters(self, each: int) -> bool:
         """Execute clusters of several sizes; whether all were followed. What is found in each of them is
@@ -280,6 +290,7 @@ class PhaseFindings:
             followed = one._execute_cluster(each) and followed
         if not sizes:
             return False
+        self._clusters_ended = all(one._clusters_ended for one in sizes)
         first, *others = sizes
         if not others and first.stuck:
             followed = self._execute_pairs(each, first.stuck) and followed

@@ -166,8 +166,13 @@ class WalkSteps:
 
     @cached_property
     def grid(self) -> Mapping[str, int]:
-        """The block's place in the grid: assumed numbers, but for those that the function's head says."""
-        return {**_GRID, **self._cluster}
+        """The block's place in the grid: assumed numbers, but for those that the function's head says. The
+        grid is one cluster: it has as many blocks along each axis as this, or a multiple.
+        """
+        axes = (
+            (name.replace("cluster_", ""), number) for name, number in self._cluster.items() if name != RANKS
+        )
+        return {**_GRID, **dict(axes), **self._cluster}
 
     @cached_property
     def _cluster(self) -> Mapping[str, int]:

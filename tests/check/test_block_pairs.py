@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import pytest
 
+from ptxmma.check.check_file import check_text
+
 from .changed_kernels import Lines, told
 
 WATCHES = ("spec/effects.yaml",)
@@ -261,3 +263,70 @@ SHARED_CASES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
 @pytest.mark.parametrize(("lines", "expected"), SHARED_CASES.values(), ids=SHARED_CASES)
 def test_blocks_that_release_each_other(lines: Lines, expected: set[tuple[str, str]]) -> None:
     assert set(told(SHARED, lines)) == expected
+
+
+def small(guard: str, most: int) -> str:
+    """The kernel with copies, which ends at once with other numbers of rounds."""
+    read = "ld.param.u32 %r9, [n];\n"
+    ends = f"{read}setp.{guard}.u32 %p11, %r9, {most};\n@%p11 bra.uni OVER;\n"
+    return COPIED.replace(read, ends).replace("ret;\n}\n", "OVER:\nret;\n}\n")
+
+
+def said_of(kernel: str, lines: Lines) -> dict[str, str]:
+    """What is said not to be judged, and why, by its name."""
+    for old, new in lines:
+        assert old in kernel
+        kernel = kernel.replace(old, new)
+    return {one.instruction: one.why for one in check_text(kernel, "k.ptx").not_judged}
+
+
+@pytest.mark.parametrize("cluster", [CLUSTER, ""], ids=["of known size", "of unknown size"])
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], set()),
+        ([(RELEASE, TELL.format("%r8+16", "1"))], {STUCK}),
+        ([("[bars], 1", "[bars], 2")], {STUCK}),
+    ],
+    ids=["right", "the commit leaves the second block out", "an arrival too many is awaited"],
+)
+def test_a_kernel_for_few_rounds(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
+    assert set(told(small("gt", 8), [*lines, (CLUSTER, cluster)])) == expected
+
+
+@pytest.mark.parametrize("lines", [[], [(RELEASE, TELL.format("%r8+16", "1"))]], ids=["right", "stuck"])
+def test_a_kernel_for_one_number_of_rounds_is_not_judged(lines: Lines) -> None:
+    """No number that is tried leads to what counts, in any block."""
+    assert not told(small("ne", 77), lines)
+    said = said_of(small("ne", 77), lines)
+    assert "no thread comes here" in said["barriers of k"]
+    assert "in several" in said["tcgen05.commit"]
+
+
+# The pairs of the grid take turns: each goes on by as many tiles as there are pairs. A grid has a multiple of
+# the cluster's blocks, so there is one at least.
+TURNS = [
+    (
+        "mov.u32 %r5, 0;\n",
+        "mov.u32 %r5, 0;\nmov.u32 %r41, %nctaid.x;\nshr.u32 %r41, %r41, 1;\nmov.u32 %r42, 0;\n",
+    ),
+    (NEXT, "add.u32 %r5, %r5, 1;\nadd.u32 %r42, %r42, %r41;\nsetp.lt.u32 %p4, %r42, %r9;\n"),
+]
+LAST = (
+    "mov.u32 %r43, %ctaid.x;\nmov.u32 %r44, %nctaid.x;\nsetp.ge.u32 %p11, %r43, %r44;\n@%p11 bra.uni JOINS;\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], set()),
+        ([("@%p2 bra COPIES;\n", f"{LAST}@%p2 bra COPIES;\n")], set()),  # no block lies there
+        ([(RELEASE, TELL.format("%r8+16", "1"))], {STUCK}),
+        ([("[bars], 1", "[bars], 2")], {STUCK}),
+    ],
+    ids=["right", "ends behind the grid", "the commit leaves the second block out", "an arrival too many"],
+)
+def test_pairs_that_take_turns(lines: Lines, expected: set[tuple[str, str]]) -> None:
+    assert set(told(COPIED, [*TURNS, *lines])) == expected
+    assert "tcgen05.commit" not in said_of(COPIED, [*TURNS, *lines])
