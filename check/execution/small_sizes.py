@@ -12,7 +12,9 @@ from .execution import Execution
 
 __all__ = ["SMALL_SIZES", "comes_to_work", "smaller_sizes"]
 
-SMALL_SIZES = (AssumedSizes(8, guessed=True), AssumedSizes(1, guessed=True))
+# With few rounds of a loop, no stage is used again: great numbers come first. Some kernels take powers of two
+# only, so 4 comes before 5; which others take that want a rest of 1.
+SMALL_SIZES = tuple(AssumedSizes(number, guessed=True) for number in (8, 4, 3, 5, 2, 1))
 _SMALLER = dict(zip((USUAL_SIZES, *SMALL_SIZES), SMALL_SIZES, strict=False))  # by numbers: what is tried next
 
 

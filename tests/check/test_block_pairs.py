@@ -280,6 +280,7 @@ def said_of(kernel: str, lines: Lines) -> dict[str, str]:
     return {one.instruction: one.why for one in check_text(kernel, "k.ptx").not_judged}
 
 
+@pytest.mark.parametrize(("guard", "most"), [("gt", 8), ("gt", 4), ("ne", 5), ("ge", 4)])
 @pytest.mark.parametrize("cluster", [CLUSTER, ""], ids=["of known size", "of unknown size"])
 @pytest.mark.parametrize(
     ("lines", "expected"),
@@ -290,8 +291,11 @@ def said_of(kernel: str, lines: Lines) -> dict[str, str]:
     ],
     ids=["right", "the commit leaves the second block out", "an arrival too many is awaited"],
 )
-def test_a_kernel_for_few_rounds(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
-    assert set(told(small("gt", 8), [*lines, (CLUSTER, cluster)])) == expected
+def test_a_kernel_for_few_rounds(
+    lines: Lines, expected: set[tuple[str, str]], cluster: str, guard: str, most: int
+) -> None:
+    """With one round, no stage is used again: a number with which there are more comes first."""
+    assert set(told(small(guard, most), [*lines, (CLUSTER, cluster)])) == expected
 
 
 @pytest.mark.parametrize("lines", [[], [(RELEASE, TELL.format("%r8+16", "1"))]], ids=["right", "stuck"])
