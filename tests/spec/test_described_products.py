@@ -268,3 +268,23 @@ def test_layouts_of_what_moves(specification: Specification) -> None:
                 assert _stated(specification, f"{mnemonic}.b8x16.{form}") == coded
         mnemonic = f"tcgen05.shift.cta_group::{group}.down"
         assert _stated(specification, mnemonic) == {"taddr": ("tcgen05.shift", {})}
+
+
+# From where a layout of tensor memory takes what it depends on: the fields of the instruction descriptor that name
+# the scale factors of A and of B (9.7.16.4.2, Tables 43 and 44), a block's share of M, the sparsity selector.
+SHARE, ID_A, ID_B = "m // cta_group", "scale_id_A", "scale_id_B"
+ARGUMENTS = {
+    "scale-a.1X": {"m": SHARE, "id": ID_A}, "scale-a.2X": {"m": SHARE, "id": ID_A}, "scale-a.4X": {"m": SHARE},
+    "scale-a.3X": {"id": ID_A}, "scale-a.6X": {"id": ID_A},
+    "scale-b.1X": {"id": ID_B}, "scale-b.2X": {"id": ID_B}, "scale-b.3X": {"id": ID_B}, "scale-b.6X": {"id": ID_B},
+    **{f"metadata.{kind}{form}": {"s": "sparsity_selector"} for kind in ("16b", "tf32") for form in ("", ".m64", ".ws")},
+}  # fmt: skip
+
+
+def test_what_layouts_take_from_the_statement(specification: Specification) -> None:
+    found = {
+        name.removeprefix("tcgen05."): {one: formula.text for one, formula in layout.layout.arguments.items()}
+        for name, layout in specification.layouts.items()
+        if name.startswith(("tcgen05.scale", "tcgen05.metadata")) and layout.layout.arguments
+    }
+    assert found == ARGUMENTS
