@@ -44,7 +44,7 @@ def _ask_z3(smt: str, milliseconds: int) -> SolverAnswer:
 
 @cache
 def _z3_of_bits() -> z3.Tactic:
-    """How z3 solves bit-vectors: what leaves little to solve, then bits; a sixth less than its own choice."""
+    """How z3 solves bit-vectors: what leaves little to solve, then bits."""
     import z3
 
     return z3.Then(
