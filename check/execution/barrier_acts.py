@@ -134,9 +134,8 @@ class BarrierActs:
         self.whole = True  # no group has stopped before its end
         self.astray = False  # one has, and others have gone on without what they waited for
         self._hidden = [0] * self.count  # by warp: its act when an arrival or a wait was relaxed last
-        # By warp: how many bulk copies it has started; by mbarrier that they complete, which was the last.
-        self.copies = [0] * self.count
-        self.last_copies: list[dict[int, int]] = [{} for _ in range(self.count)]
+        # By warp: the mbarriers that its bulk copies complete, in their order.
+        self.copied: list[list[int]] = [[] for _ in range(self.count)]
         self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
         self._past: dict[tuple[int, int], int] = {}  # the last phase, by ended mbarrier and warp
 
@@ -571,7 +570,9 @@ class BarrierActs:
                         raise LostError(step.position)
                     begun = barrier.begun(warp.clock)
                     target = begun - 1 if begun % 2 != wanted % 2 else begun
-                    came = _Came(group, warp.clock.seen[number], target, barrier.phase, self.copies[number])
+                    came = _Came(
+                        group, warp.clock.seen[number], target, barrier.phase, len(self.copied[number])
+                    )
                     self._came[address, number, step.position] = came
                 if target < 0:
                     continue
@@ -620,8 +621,7 @@ class BarrierActs:
         if phase <= came.phase or (phase - came.phase) % 2:
             return False
         if any(
-            number > came.copies and self.waiters.get(address)
-            for address, number in self.last_copies[warp].items()
+            map(self.waiters.get, self.copied[warp][came.copies :])
         ):  # who goes on has waited for its copies
             return False
         if phase == came.found:

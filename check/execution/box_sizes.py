@@ -23,9 +23,8 @@ class BoxSizes:
     """The sizes of boxes, by what says whose they are, as far as ended phases show them."""
 
     def __init__(self) -> None:
-        self._places: dict[
-            Hashable, set[int]
-        ] = {}  # where copies begin to write, by box; None: of known size
+        # Where copies begin to write, by box; None: of known size.
+        self._places: dict[Hashable, set[int]] = {}
         self._sizes: dict[Hashable, int] = {}
         self._known = 0  # places and ended phases when the sizes were found
 

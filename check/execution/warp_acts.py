@@ -245,8 +245,7 @@ class WarpActs(BarrierActs):
             bytes_ = number_at(sizes, thread)
             number = thread // WARP
             warp = self.warps[number]
-            self.copies[number] += 1
-            self.last_copies[number][address] = self.copies[number]
+            self.copied[number].append(address)
             landing = None
             multicast = rank is None and self._is_multicast(group, step, thread)
             if barrier is not None:
