@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..ptx.operation import OBJECT
 from .access_records import AccessedBytes, GenericAccess, accessed
 
 __all__ = ["ObjectAccess", "ObjectBytes"]
-
-_OBJECT = 8  # bytes of an mbarrier (9.7.13.15.1)
 
 
 class ObjectAccess(NamedTuple):
@@ -30,7 +29,7 @@ class ObjectBytes:
 
     def begin(self, address: int, init: int) -> None:
         """A statement initialises an mbarrier."""
-        bytes_ = accessed(address, (1 << _OBJECT) - 1)
+        bytes_ = accessed(address, (1 << OBJECT) - 1)
         self._objects[address] = bytes_, init
         self._lines |= bytes_.lines
 

@@ -8,14 +8,13 @@ from typing import NamedTuple
 from ..findings import ERROR, LIKELY, Finding
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import Address
-from ..ptx.operation import Operation
+from ..ptx.operation import OBJECT, Operation
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..values.register_intervals import RegisterIntervals
 
 __all__ = ["has_multiples", "multiple_findings"]
 
-_OBJECT = 8  # bytes: an mbarrier begins at a multiple of this
 _STATED = 16  # bytes: the text says of no access by a copy that it begins at a multiple of more
 _OBJECT_SECTION, _BARRIER_SECTION, _COPY_SECTION = "9.7.13.15.1", "9.7.13.1", "9.7.9.25.4; 9.7.9.25.5"
 
@@ -61,7 +60,7 @@ def _misplaced(statement: DecodedStatement, values: RegisterIntervals) -> Iterat
     """Addresses that are surely no multiples."""
     action, scope = statement.operation.action, statement.scope
     if action.barrier == "object":
-        yield from _beginning(statement.barrier, scope, values, "the mbarrier", _OBJECT, _OBJECT_SECTION)
+        yield from _beginning(statement.barrier, scope, values, "the mbarrier", OBJECT, _OBJECT_SECTION)
     if action.begins is not None:
         for address, what in ((statement.address, "the destination"), (statement.source, "the source")):
             yield from _beginning(address, scope, values, what, action.begins, _COPY_SECTION)

@@ -18,6 +18,7 @@ __all__ = [
     "COPIES",
     "DATA",
     "GENERIC_WRITES",
+    "OBJECT",
     "OPAQUE",
     "ORDINARY",
     "READS",
@@ -30,6 +31,7 @@ __all__ = [
 
 # Actions by what they have in common.
 COPIES = frozenset(("copy", "bulk-copy"))
+OBJECT = 8  # bytes of an mbarrier, which begins at a multiple of this (9.7.13.15.1)
 ORDINARY = frozenset(("load", "store"))
 DATA = ORDINARY | {"update"}  # a thread moves data by itself
 READS = frozenset(("load", "drain"))  # by a thread itself, or by its bulk store
