@@ -15,10 +15,10 @@ import pytest
 from ptxmma.check.check_file import check_text
 
 from .changed_kernels import Lines, told
+from .test_tensor_operands import AFTER, FENCE, FREE, FULL, MATRIX, NEXT, RESULT, ROUND, STORES, waited
 
 WATCHES = ("spec/effects.yaml",)
 SHAPE = 1 << 4 | 1 << 7 | 1 << 10 | 128 >> 3 << 17 | 256 >> 4 << 24  # M = 256, N = 128, D of f32
-MATRIX = 2 << 61 | 1 << 46 | 64 << 32 | 1 << 16  # rows of 128 bytes, swizzled
 MEET = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
 CLUSTER = ".explicitcluster\n.reqnctapercluster 2, 1, 1\n"
 PUBLISHED = f"fence.mbarrier_init.release.cluster;\n{MEET}"
@@ -62,17 +62,6 @@ mov.u32 %r30, bars;
 mov.u32 %r5, 0;
 mov.b16 %h1, 3;
 """
-ROUND = """and.b32 %r6, %r5, 1;
-shl.b32 %r7, %r6, 3;
-add.u32 %r8, %r30, %r7;
-mov.u32 %r10, tile;
-mad.lo.u32 %r10, %r6, 24576, %r10;
-add.u32 %r11, %r10, 16384;
-shr.u32 %r12, %r5, 1;
-and.b32 %r12, %r12, 1;
-xor.b32 %r13, %r12, 1;
-"""
-NEXT = "add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p4, %r5, %r9;\n"
 DESCRIBE = f"""shr.u32 %r14, %r10, 4;
 and.b32 %r14, %r14, 16383;
 cvt.u64.u32 %rd5, %r14;
@@ -86,22 +75,9 @@ PRODUCT = f"tcgen05.mma.cta_group::2.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 1;\n"
 MULTIPLY = "add.s64 %rd5, %rd5, 2;\nadd.s64 %rd6, %rd6, 2;\n".join([PRODUCT] * 4)
 TELL = "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [{}], {};\n"
 RELEASE, DONE = TELL.format("%r8+16", "%h1"), TELL.format("bars+40", "%h1")
-RESULT = """tcgen05.ld.sync.aligned.32x32b.x2.b32 {%v0,%v1}, [%r4];
-tcgen05.wait::ld.sync.aligned;
-st.global.v2.b32 [%rd3], {%v0,%v1};
-"""
-BEFORE, AFTER = "tcgen05.fence::before_thread_sync;\n", "tcgen05.fence::after_thread_sync;\n"
+BEFORE = "tcgen05.fence::before_thread_sync;\n"
 FREED = "@%p1 tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 128;\n"
 TAIL = f"{RESULT}{BEFORE}{MEET}{FREED}ret;\n}}\n"
-
-
-def waited(name: str, barrier: str, parity: str) -> str:
-    return (
-        f"{name}:\nmbarrier.try_wait.parity.shared::cta.b64 %p5, [{barrier}], {parity};\n@!%p5 bra {name};\n"
-    )
-
-
-FREE, FULL = waited("FREE", "%r8+16", "%r13"), waited("FULL", "%r8", "%r12")
 END = waited("END", "bars+40", "0") + AFTER
 EXPECT = "@%p9 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 49152;\n"
 LEADER = "and.b32 %r31, %r8, 0xFEFFFFFF;\n"
@@ -117,15 +93,7 @@ COPIED = (
     f"JOINS:\nbar.warp.sync -1;\n{END}{TAIL}"
 )
 # All threads of both blocks store their half, and one of each block tells the first block that it is there.
-STORES = """shl.b32 %r15, %r1, 7;
-add.u32 %r15, %r15, %r10;
-st.shared.v4.b32 [%r15], {%r1,%r1,%r1,%r1};
-setp.lt.u32 %p6, %r1, 64;
-shl.b32 %r16, %r1, 7;
-add.u32 %r16, %r16, %r11;
-@%p6 st.shared.v4.b32 [%r16], {%r1,%r1,%r1,%r1};
-"""
-FENCE, SYNC = "fence.proxy.async.shared::cta;\n", "bar.sync 0;\n"
+SYNC = "bar.sync 0;\n"
 FIRST = "mapa.shared::cluster.u32 %r31, %r8, 0;\n"
 FILLED = "@%p2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r31];\n"
 STORED = (

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ptxmma.check.check_file import check_text
 from ptxmma.check.execution.barriers import Mbarrier
 from ptxmma.check.execution.box_sizes import BoxSizes
 from ptxmma.check.execution.clocks import Clock
+
+from .changed_kernels import loud
 
 WATCHES = ("spec/effects.yaml",)
 KERNEL = """
@@ -59,11 +60,9 @@ EARLY, LATE = FIRST + RELEASE + LAST, FIRST + LAST + RELEASE
 FOUND = {("likely", "shared-unsynchronised")}
 
 
-def loud(copies: str, expected: int, body: str, stage: int = 11) -> set[tuple[str, str]]:
+def tiers(copies: str, expected: int, body: str, stage: int = 11) -> set[tuple[str, str]]:
     text = KERNEL.replace("COPIES", copies).replace("EXPECTED", str(expected)).replace("BODY", body)
-    report = check_text(text.replace("STAGE", str(stage)), "k.ptx")
-    assert not report.faults
-    return {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
+    return loud(text.replace("STAGE", str(stage)))
 
 
 @pytest.mark.parametrize(
@@ -74,8 +73,8 @@ def loud(copies: str, expected: int, body: str, stage: int = 11) -> set[tuple[st
 def test_the_last_bytes_of_a_stage_are_loaded_behind_its_release(
     copies: str, expected: int, stage: int
 ) -> None:
-    assert loud(copies, expected, EARLY, stage) == FOUND
-    assert loud(copies, expected, LATE, stage) == set()
+    assert tiers(copies, expected, EARLY, stage) == FOUND
+    assert tiers(copies, expected, LATE, stage) == set()
 
 
 @pytest.mark.parametrize(
@@ -85,8 +84,8 @@ def test_the_last_bytes_of_a_stage_are_loaded_behind_its_release(
 )
 def test_bytes_that_no_box_surely_has(copies: str, expected: int, stage: int) -> None:
     """The last bytes may be no copy's: who loads them late is not accused."""
-    assert loud(copies, expected, EARLY, stage) == set()
-    assert loud(copies, expected, LATE, stage) == set()
+    assert tiers(copies, expected, EARLY, stage) == set()
+    assert tiers(copies, expected, LATE, stage) == set()
 
 
 def _ended(address: int, *phases: tuple[tuple[str, ...], int]) -> Mbarrier:

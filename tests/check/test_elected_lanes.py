@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxmma.check.check_file import check_text
+from .changed_kernels import loud
 
 WATCHES = ("spec/effects.yaml",)
 KERNEL = """
@@ -39,9 +39,7 @@ LANE = "setp.eq.u32 %p3,%r3,%r5;"
 
 
 def tiers(choose: str, count: int) -> set[tuple[str, str]]:
-    report = check_text(KERNEL.replace("CHOOSE", choose).replace("COUNT", str(count)), "k.ptx")
-    assert not report.faults
-    return {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
+    return loud(KERNEL.replace("CHOOSE", choose).replace("COUNT", str(count)))
 
 
 @pytest.mark.parametrize(

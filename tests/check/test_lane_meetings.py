@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxmma.check.check_file import check_text
+from .changed_kernels import loud
 
 WATCHES = ("spec/effects.yaml",)
 KERNEL = """
@@ -38,11 +38,9 @@ ALL, REST = "bar.warp.sync -1;", "bar.warp.sync 0xfffffffe;"
 STUCK = {("error", "barrier-stuck")}
 
 
-def loud(lane: str, body: str, end: str, threads: int = 32) -> set[tuple[str, str]]:
+def tiers(lane: str, body: str, end: str, threads: int = 32) -> set[tuple[str, str]]:
     text = KERNEL.replace("LANE", lane).replace("BODY", body).replace("END", end)
-    report = check_text(text.replace("THREADS", str(threads)), "k.ptx")
-    assert not report.faults
-    return {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
+    return loud(text.replace("THREADS", str(threads)))
 
 
 @pytest.mark.parametrize("threads", [32, 64])
@@ -68,18 +66,18 @@ def loud(lane: str, body: str, end: str, threads: int = 32) -> set[tuple[str, st
     ],
 )  # fmt: skip
 def test_lanes_wait_for_the_one_that_waits(lane: str, body: str, end: str, stuck: bool, threads: int) -> None:
-    assert loud(lane, body, end, threads) == (STUCK if stuck else set())
+    assert tiers(lane, body, end, threads) == (STUCK if stuck else set())
 
 
 def test_lanes_that_have_ended_are_not_waited_for() -> None:
-    assert loud("", "setp.gt.u32 %p4,%r3,15; @%p4 bra GONE; bar.warp.sync -1; GONE: " + ARRIVE, "") == STUCK
+    assert tiers("", "setp.gt.u32 %p4,%r3,15; @%p4 bra GONE; bar.warp.sync -1; GONE: " + ARRIVE, "") == STUCK
     ends = "setp.gt.u32 %p4,%r3,15; @!%p4 bra STAY; " + ARRIVE + " exit; STAY: bar.warp.sync 0xfffe; "
-    assert loud("", ends + ARRIVE, "") == set()
+    assert tiers("", ends + ARRIVE, "") == set()
     # Lane 0 is one of the mask.
-    assert loud("", ends.replace("0xfffe", "0xffff") + ARRIVE, "") == STUCK
+    assert tiers("", ends.replace("0xfffe", "0xffff") + ARRIVE, "") == STUCK
 
 
 def test_halves_with_masks_of_their_own() -> None:
     half = "setp.gt.u32 %p4,%r3,15; @%p4 bra HIGH; bar.warp.sync MASK; bra SENT; HIGH: bar.warp.sync 0xffff0000; SENT: "
-    assert loud("", half.replace("MASK", "0x0000fffe") + ARRIVE, "") == set()
-    assert loud("", half.replace("MASK", "0x0000ffff") + ARRIVE, "") == STUCK
+    assert tiers("", half.replace("MASK", "0x0000fffe") + ARRIVE, "") == set()
+    assert tiers("", half.replace("MASK", "0x0000ffff") + ARRIVE, "") == STUCK

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxmma.check.check_file import check_text
+from .changed_kernels import loud
 
 WATCHES = ("spec/effects.yaml",)
 KERNEL = """
@@ -46,11 +46,9 @@ SYNC = "bar.sync 1;"
 LATE = {("likely", "barrier-count")}
 
 
-def loud(first: str, other: str, count: int, meet: str = "") -> set[tuple[str, str]]:
+def tiers(first: str, other: str, count: int, meet: str = "") -> set[tuple[str, str]]:
     text = KERNEL.replace("FIRST", first).replace("OTHER", other).replace("COUNT", str(count))
-    report = check_text(text.replace("MEET", meet), "k.ptx")
-    assert not report.faults
-    return {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
+    return loud(text.replace("MEET", meet))
 
 
 @pytest.mark.parametrize(
@@ -79,9 +77,9 @@ def loud(first: str, other: str, count: int, meet: str = "") -> set[tuple[str, s
 def test_bytes_of_a_phase_that_may_have_ended(
     first: str, other: str, count: int, meet: str, late: bool
 ) -> None:
-    assert loud(first, other, count, meet) == (LATE if late else set())
+    assert tiers(first, other, count, meet) == (LATE if late else set())
 
 
 def test_a_phase_that_surely_ends_with_the_bytes_of_its_copy() -> None:
     """With one arrival, an execution shows it: the bytes are of the next phase, for which nobody waits."""
-    assert loud(BOTH + COPY + EXPECT + UPPER, "", 1) == {("error", "copy-incomplete")}
+    assert tiers(BOTH + COPY + EXPECT + UPPER, "", 1) == {("error", "copy-incomplete")}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxmma.check.check_file import check_text
+from .changed_kernels import loud
 
 WATCHES = ("spec/effects.yaml",)
 KERNEL = """
@@ -79,8 +79,6 @@ HALF = "setp.lt.u32 %p4,%r12,16; @%p4 bra HALF;\n" + WAIT + "HALF:\n"
 def test_lanes_copy_behind_the_wait_of_another(body: str, wrong: bool, use: str) -> None:
     users = 32 if use == LOAD else 128
     text = KERNEL.replace("BODY", body).replace("USE\n", use + "\n").replace("USERS", str(users))
-    report = check_text(text.replace("THREADS", str(users + 32)), "k.ptx")
-    assert not report.faults
-    found = {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
+    found = loud(text.replace("THREADS", str(users + 32)))
     rule = "shared-unsynchronised" if use == LOAD else "shared-overwritten"
     assert found == ({("likely", rule)} if wrong else set())

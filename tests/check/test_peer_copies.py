@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxmma.check.check_file import check_text
+from .changed_kernels import loud
 
 CASES = Path(__file__).parent / "cases"
 PEER = (CASES / "k07_to_peer.ptx").read_text()
@@ -18,13 +18,6 @@ PENDING, INCOMPLETE, UNORDERED = "bulk-store-pending", "copy-incomplete", "share
 ROW = "setp.eq.u32 %p1,%r1,0;"
 PARITY = "and.b32 %r14,%r13,1;"
 ADD = "add.f32 %f5,%f5,%f1;\n"
-
-
-def loud(text: str) -> set[tuple[str, str]]:
-    """The tiers and rules of what is found."""
-    report = check_text(text, "k.ptx")
-    assert not report.faults
-    return {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
 
 
 def last(text: str, words: str, others: str = "") -> str:
