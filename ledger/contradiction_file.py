@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -34,7 +35,7 @@ __all__ = [
     "asked_alternatives",
     "check_contradiction",
     "check_contradictions",
-    "operands_of",
+    "operand_texts",
     "read_contradictions",
     "written_out",
     "written_qualifiers",
@@ -444,7 +445,7 @@ def _check_points(points: Points, specification: Specification) -> None:
     )
     for parts in listed_parts:
         once(parts, "part", points.place)
-    operands = [part for text in points.written for part in operands_of(text) or [text]]
+    operands = [part for text in points.written for part in operand_texts(text) or [text]]
     for text in (*points.statements, *(text for text in operands if not is_class(text))):
         _check_readable(text, bool(points.statements), points.place)
 
@@ -510,9 +511,10 @@ def _choices(choice: str) -> list[str]:
     return choice.split(_SHORT if _SHORT in choice else "|")
 
 
-def operands_of(text: str) -> list[str]:
+@lru_cache(maxsize=1 << 14)
+def operand_texts(text: str) -> tuple[str, ...]:
     """Several operands, each as it is written: split at the commas outside braces."""
-    return [part.strip() for part in _OPERANDS.split(text) if part.strip()]
+    return tuple(part.strip() for part in _OPERANDS.split(text) if part.strip())
 
 
 def written_qualifiers(qualifiers: Mapping[str, str]) -> list[dict[str, str]]:

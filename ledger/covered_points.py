@@ -24,7 +24,7 @@ from ..spec.specification import Specification
 from ..spec.statements import Argument, Statement, arguments, read_statement
 from ..spec.statements import element_kind as literal_kind
 from ..spec.variants import ABSENT, Variant
-from .contradiction_file import Points, alternatives, operands_of, written_out, written_qualifiers
+from .contradiction_file import Points, alternatives, operand_texts, written_out, written_qualifiers
 from .literal_classes import THE_LEGAL, in_class, is_class, without_class
 from .mixed_vectors import mixed_places
 
@@ -299,7 +299,7 @@ def _forms(written: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
 @cache
 def _several_forms(written: tuple[str, ...]) -> tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]:
     """The listed texts where several operands stand, each with their keys: the longest first."""
-    several = ((text, tuple(map(operand_form, operands_of(text)))) for text in written if THE_LEGAL in text)
+    several = ((text, tuple(map(operand_form, operand_texts(text)))) for text in written if THE_LEGAL in text)
     return tuple(sorted(several, key=lambda pair: -len(pair[1])))
 
 
@@ -324,7 +324,7 @@ def spelled(statement: Statement) -> tuple[object, ...] | None:
         given = arguments(statement.operands)
     except SyntaxFault:
         return None
-    texts = operands_of(statement.operands)
+    texts = operand_texts(statement.operands)
     forms = tuple(_form(a, text, types) for a, text in zip(given, texts, strict=True))
     return statement.guard, statement.mnemonic, forms
 
@@ -443,7 +443,7 @@ class _Operands:
             given = arguments(statement.operands)
         except SyntaxFault:
             return None
-        texts = tuple(operands_of(statement.operands))
+        texts = operand_texts(statement.operands)
         forms = tuple(_form(argument, text, types) for argument, text in zip(given, texts, strict=True))
         vectors = tuple(tuple(one.registers) if one.shape == "vector" else None for one in given)
         kinds = tuple(

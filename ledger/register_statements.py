@@ -18,7 +18,7 @@ from .contradiction_file import (
     Everywhere,
     Points,
     asked_alternatives,
-    operands_of,
+    operand_texts,
     written_out,
     written_qualifiers,
 )
@@ -192,7 +192,7 @@ def _members(text: str, usual: str) -> Iterator[str]:
     if THE_LEGAL not in text:
         yield from members(written_out(text), usual)
         return
-    listed = [members(written_out(part), usual) for part in operands_of(text)]
+    listed = [members(written_out(part), usual) for part in operand_texts(text)]
     every = [tuple(dict.fromkeys((each[0], each[-1]))) for each in listed]
     for place, literals in enumerate(every):
         for literal in literals[1 if place else 0 :]:
