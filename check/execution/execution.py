@@ -156,6 +156,11 @@ class Execution:
         return deciding_numbers(self.plan, self._assumed.decided_by) & FIRST
 
     @property
+    def rests_on_numbers(self) -> bool:
+        """Whether some thread went its way by an assumed number, or a loop ended by one."""
+        return self.doubtful or bool(self._assumed.decided_by or self._assumed.left)
+
+    @property
     def is_complete(self) -> bool:
         """Whether everything was executed, to the end, whatever was assumed."""
         return self.followed and not (self.paused or self.halted or self.skipped or self._tasks)
@@ -362,7 +367,11 @@ class Execution:
 
     def _end(self, group: ThreadGroup) -> None:
         self.acts.lanes.leave(group.threads)
-        self._ended.update(self.plan.steps.rank_of(thread, self.acts.threads) for thread in group.threads)
+        if self.acts.blocks == 1:
+            self._ended[0] += len(group.threads)
+        else:
+            rank_of = self.plan.steps.rank_of
+            self._ended.update(rank_of(thread, self.acts.threads) for thread in group.threads)
         for join in reversed(group.joins):
             if not join.abandoned:
                 join.outstanding -= 1

@@ -344,7 +344,7 @@ def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
     counts.
     """
     first = _execute(plan, shape, USUAL_SIZES, _ROUNDS)
-    if comes_to_work(plan, first):
+    if comes_to_work(plan, first) or (first.is_complete and not first.rests_on_numbers):
         return first
     places = (USUAL_SIZES._replace(others=place) for place in (_OTHER_PLACES if plan.steps.placed else ()))
     sizes = (*places, *(SMALL_SIZES if first.is_complete else ()))

@@ -24,7 +24,9 @@ def comes_to_work(plan: WalkPlan, found: Execution) -> bool:
 
 
 def smaller_sizes(plan: WalkPlan, found: Execution) -> tuple[AssumedSizes, ...]:
-    """The numbers that are tried next, if an execution came to an end and to nothing that counts."""
-    if found.sizes not in _SMALLER or not found.is_complete or comes_to_work(plan, found):
+    """The numbers that are tried next, where numbers brought an execution to its end, but to no work."""
+    if found.sizes not in _SMALLER or not (found.is_complete and found.rests_on_numbers):
+        return ()
+    if comes_to_work(plan, found):
         return ()
     return (_SMALLER[found.sizes],)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from ptxmma.check.check_file import FileReport, check_text
+from ptxmma.check.execution.execution import Execution
 
 HEAD = """
 .version 8.7
@@ -104,3 +105,21 @@ def test_the_copies_of_a_kernel_for_small_sizes(between: str, faults: list[tuple
 )
 def test_the_tensor_memory_of_a_kernel_for_small_sizes(between: str, faults: list[tuple[str, str]]) -> None:
     assert loud(report(STORES.replace("BETWEEN", between), target="sm_100a")) == faults
+
+
+@pytest.mark.parametrize("body", [PHASES.replace("COUNT", "128"), COPIES], ids=["phases", "accesses"])
+@pytest.mark.parametrize(("way", "tried"), [("@%p2 bra E;", [1024, 8, 4, 3, 5, 2, 1]), ("bra E;", [1024])])
+def test_other_numbers_are_tried_only_where_numbers_decide(
+    body: str, way: str, tried: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed: list[int] = []
+    run = Execution._run
+
+    def noted(execution: Execution) -> None:
+        executed.append(execution.sizes.most)
+        run(execution)
+
+    monkeypatch.setattr(Execution, "_run", noted)
+    head = HEAD.format(guard="gt.s32", most=0, target="sm_90a")
+    check_text(head.replace("@%p2 bra E;", way) + body, "k.ptx")
+    assert executed == tried
