@@ -3,7 +3,9 @@
 Read, in this order:
 - `clocks.py` (what happens before what), `barriers.py` (mbarriers and named barriers as automata),
   `thread_groups.py` (threads on one path), `warps.py` (what a warp has in flight);
-- `barrier_acts.py` (what a statement does to barriers), `warp_acts.py` (and to shared memory),
+- `act_operands.py` (what a statement's operands come to), `barrier_acts.py` (what it does to mbarriers),
+  `phase_waits.py` (which phases were waited for), `meetings.py` and `lane_meetings.py` (where threads meet),
+  `lone_waits.py` (what lanes know that have not waited), `warp_acts.py` (what it does to shared memory),
   `byte_index.py` and `shared_accesses.py` (which pairs of accesses nothing orders), `thread_bytes.py` (the
   bytes that threads access), `shared_words.py`, `unknown_bytes.py`, `allocated_columns.py` and
   `allocated_words.py` (numbers that threads hand on in shared memory);
@@ -21,7 +23,7 @@ Read, in this order:
   `misplaced_accesses.py` (where an access must begin), `unjudged_accesses.py` (what no execution judged);
 - `tensor_acts.py`, `operand_accesses.py` and `tensor_findings.py` (accesses of tensor memory, and what
   products read of shared memory);
-- `peer_accesses.py` and `cluster_ends.py` (accesses of other blocks of the cluster).
+- `peer_accesses.py`, `sent_acts.py` and `cluster_ends.py` (what is done to other blocks of the cluster).
 
 Registers are those of the walks (`walks/registers.py`).
 """

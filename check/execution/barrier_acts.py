@@ -1,32 +1,28 @@
-"""What arrivals, waits and fences do to the warps and barriers of a block."""
+"""What statements do to the mbarriers of a block (they make them, arrive, wait), and what warps then know."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterator, Mapping, Set
-from dataclasses import replace
+from collections.abc import Generator, Iterator, Set
 from functools import partial
-from itertools import chain
-from typing import NamedTuple
 
 from ...spec.lazy_dataclass import dataclass
-from ..ptx.decode import DecodedStatement
-from ..ptx.operands import Address
-from ..values.block_threads import WARP, Threads, by_warp
-from ..values.lane_numbers import Numbers, by_number, number_at
-from ..walks.walk_steps import RANKS, WalkStep
-from .barriers import Landing, Mbarrier, NamedBarrier, total
+from ..values.block_threads import WARP, by_warp
+from ..values.lane_numbers import by_number, number_at
+from ..walks.walk_steps import WalkStep
+from .act_operands import is_doubtful, masked_blocks, shown_count, shown_number, value_of
+from .barriers import Landing, Mbarrier, total
 from .clocks import Clock
-from .lane_meetings import LaneMeetings
 from .lone_waits import LoneWaits
+from .meetings import Meetings
 from .object_bytes import ObjectBytes
+from .phase_waits import PhaseWaits
+from .sent_acts import SentActs
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
 
-__all__ = ["NAMES", "PARTING", "BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount"]
+__all__ = ["PARTING", "BarrierActs", "Drift", "Unpublished", "WrongCount"]
 
 PARTING = frozenset(("await", "meet"))  # threads may wait here for different barriers
-NAMES = 1 << 8  # of named barriers, of each of the blocks that are executed together
-_CLUSTER = -1
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
 _MOST_ARRIVALS = (1 << 20) - 1  # that a phase of an mbarrier can count (9.7.13.15.2)
 
@@ -64,32 +60,6 @@ class WrongCount:
     drop: int | None = None
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A warp reaches into another block of the cluster, at a statement, by an act of its own. `barrier`: the
-    mbarrier at which it arrives, in a phase.
-    """
-
-    statement: int
-    warp: int
-    act: int
-    block: int = 0  # its rank, where it is executed, too
-    barrier: int = -1
-    phase: int = -1
-
-
-class _Came(NamedTuple):
-    """A warp comes to a wait for a phase: its group, the number of its act, and the phase that may be the
-    current one by what it knows, and the one that was; how many bulk copies it has started before.
-    """
-
-    group: ThreadGroup
-    act: int
-    phase: int
-    found: int
-    copies: int
-
-
 class BarrierActs:
     """The warps and the barriers of a block. `parts`: how many numbers clocks have for each warp."""
 
@@ -102,10 +72,10 @@ class BarrierActs:
         for number, warp in enumerate(self.warps):
             warp.clock.seen[number] = 1
         self.mbarriers: dict[int, Mbarrier] = {}
-        self.named: dict[int, NamedBarrier] = {}
-        self.lanes = LaneMeetings(threads)
+        self.waits = PhaseWaits(self.warps)
+        self.sent = SentActs(self.warps)
+        self.meetings = Meetings(threads, self.warps, self.width, self._published, self.sent)
         self.lone = LoneWaits(threads)
-        self.waiters: dict[int, set[int]] = {}  # by mbarrier: the warps that have waited for its phases
         self.tries: Set[int] = frozenset()  # waits that fail where a phase is incomplete
         self.failed = False  # the last try has failed
         self.invalid: set[int] = set()  # mbarriers that were invalidated, and not initialised again
@@ -122,22 +92,10 @@ class BarrierActs:
         self.drifts: dict[int, Drift] = {}  # by mbarrier
         self._remote: set[tuple[int, int]] = set()  # mbarriers, with the warps that arrive there elsewhere
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
-        self.sent: dict[tuple[int, int], Sent] = {}  # the last one, by statement and warp
         # By statement: the ranks of the blocks at whose mbarriers it arrives.
         self.ranks: dict[int, set[int | None]] = {}
-        self._left: dict[int, dict[int, int]] = {}  # by phase of the cluster's barrier: the warps' acts
-        self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
-        self.again: dict[int, int] = {}  # by arrival at the cluster's barrier: one before it has completed
-        # By thread: the phase in which it has arrived there last, and the statement.
-        self._arrived: dict[int, tuple[int, int]] = {}
-        self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
         self.astray = False  # one has, and others have gone on without what they waited for
-        self._hidden = [0] * self.count  # by warp: its act when an arrival or a wait was relaxed last
-        # By warp: the mbarriers that its bulk copies complete, in their order.
-        self.copied: list[list[int]] = [[] for _ in range(self.count)]
-        self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement
-        self._past: dict[tuple[int, int], int] = {}  # the last phase, by ended mbarrier and warp
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement that orders threads; yields what they wait for."""
@@ -162,38 +120,21 @@ class BarrierActs:
             case "await":
                 yield from self._await(group, step, threads)
             case "arrive" | "meet":
-                yield from self._meeting(group, step, threads)
+                if statement.does == "meet":
+                    self.lone.meet(threads)
+                yield from self.meetings.come(group, step, threads)
 
     def sides(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> list[tuple[int, ...]]:
         """The threads of a wait, by the barrier and the parity that they wait for."""
         statement = step.statement
         if statement.does == "await" and group.registers.steps.is_heeded(step.position):
-            parity = self._value(group, statement.phase, statement.scope)
+            parity = value_of(group, statement.phase, statement.scope)
             return [
                 side
                 for _, some in self._barriers(group, step, threads)
                 for side in by_number(parity, some).values()
             ]
-        if statement.does == "meet" and statement.operation.action.barrier == "named":
-            return list(self._by_barrier(group, statement, threads).values())
-        if statement.does == "meet" and statement.operation.action.barrier == "warp":
-            return self._by_meeting(group, step, threads)
-        return [threads]
-
-    def _by_meeting(
-        self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
-    ) -> list[tuple[int, ...]]:
-        """The lanes of each warp that wait for others of it, and the threads of all other warps."""
-        masks = self._value(group, step.statement.operands[0], step.statement.scope)
-        waiting = self.lanes.lacking(masks, threads)
-        if not waiting:
-            return [threads]
-        known = {thread for some in waiting for thread in some}
-        others = Threads(thread for thread in threads if thread not in known)
-        return [*waiting, *([others] if others else [])]
-
-    def _value(self, group: ThreadGroup, text: str | None, scope: int) -> Numbers:
-        return None if not text else group.registers.value(text, scope)
+        return self.meetings.sides(group, step, threads) if statement.does == "meet" else [threads]
 
     def _barriers(
         self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
@@ -217,13 +158,6 @@ class BarrierActs:
                 raise HaltedError(step.position)
             yield found, some
 
-    @staticmethod
-    def _doubtful(group: ThreadGroup, step: WalkStep) -> bool:
-        """Whether an assumed number decides that the access happens, or where."""
-        if group.doubtful or not group.registers.assumed:
-            return group.doubtful
-        return not group.registers.assumed.isdisjoint(group.registers.steps.placing(step))
-
     def _memory_fence(self, threads: tuple[int, ...]) -> None:
         for number in by_warp(threads):
             warp = self.warps[number]
@@ -234,13 +168,13 @@ class BarrierActs:
             warp.clock.seen[number] += 1
 
     def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
-        before, is_placed = self.mbarriers.get(address), self._doubtful(group, step)
+        before, is_placed = self.mbarriers.get(address), is_doubtful(group, step)
         if before is not None and not (address in self.invalid or is_placed or before.is_placed):
             self.overlaid.setdefault(step.position, before.init[2])
         self.invalid.discard(address)
         self._use_ends(step, address, threads)
         position = step.statement.operation.action.count
-        count = number_at(self._count(group, step.statement, position, 0), threads[0])
+        count = number_at(shown_count(group, step.statement, position, 0), threads[0])
         number = threads[0] // WARP
         if count is None or not 1 <= count <= _MOST_ARRIVALS:
             if count is not None:
@@ -278,10 +212,7 @@ class BarrierActs:
             if other != number and warp.clock.seen[other] < act:
                 ends, is_open = (use, step.position), warp.multiplied.get(other, -1) >= act
                 self.ended_early[ends] = is_open and self.ended_early.get(ends, True)
-        for came in [came for came in self._came if came[0] == address]:
-            # Those waits were for phases of the one that ends.
-            key, phase = came[:2], self._came.pop(came).phase
-            self._past[key] = max(self._past.get(key, -1), phase)
+        self.waits.end(address)
 
     def _mbarrier(
         self,
@@ -295,7 +226,7 @@ class BarrierActs:
         its count is unknown.
         """
         if address not in self.mbarriers and address not in self.uncounted:
-            doubtful = self._doubtful(group, step)
+            doubtful = is_doubtful(group, step)
             yield GroupWait(
                 lambda: address in self.mbarriers or address in self.uncounted,
                 "init" if not doubtful else "unknown",
@@ -338,7 +269,7 @@ class BarrierActs:
         """What an arrival of a warp makes known; then the warp's next act begins."""
         warp = self.warps[number]
         if self._is_relaxed(step):
-            self._hide()
+            self.waits.hide()
             clock = warp.fenced
         else:
             clock = warp.clock.copy()
@@ -362,19 +293,11 @@ class BarrierActs:
         """The ranks of the blocks to which a statement of a thread goes; raises HaltedError where they are
         not known, or are more than a cluster has whose size nobody says.
         """
-        mask = number_at(self._mask(group, step), thread)
+        mask = number_at(masked_blocks(group, step), thread)
         known = group.registers.steps.function.cluster is not None
         if mask is None or (mask >> self.blocks and not known):
             raise HaltedError(step.position)
         yield from (rank for rank in range(self.blocks) if mask >> rank & 1)
-
-    def _mask(self, group: ThreadGroup, step: WalkStep) -> Numbers:
-        """The blocks of the cluster that it is for, as bits: what stands behind its mbarrier, or all."""
-        statement = step.statement
-        if statement.operation.is_for_all:
-            return (1 << group.registers.steps.grid[RANKS]) - 1
-        places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
-        return self._operand(group, statement, places[-1] + 1, 0)
 
     def _arrive(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
@@ -387,9 +310,9 @@ class BarrierActs:
         barrier.changed_at.add(step.position)
         ranks = group.registers.ranks(statement.barrier, statement.scope, threads)
         self.ranks.setdefault(step.position, set()).update(ranks)
-        counts = self._count(group, statement, action.count, 1)
-        bytes_ = self._operand(group, statement, action.size, 0)
-        assumed = self._operand(group, statement, action.size, 0, True)
+        counts = shown_count(group, statement, action.count, 1)
+        bytes_ = shown_number(group, statement, action.size, 0)
+        assumed = shown_number(group, statement, action.size, 0, True)
         for number, some in by_warp(threads).items():
             warp = self.warps[number]
             if statement.does == "expect":
@@ -410,7 +333,7 @@ class BarrierActs:
             if None in counted:
                 raise HaltedError(step.position)
             act, unseen = self._arrival(number, step)
-            self.send(group, step, statement.barrier, some)
+            self.sent.send(group, step, statement.barrier, some)
             clock = self._published(number, step) or Clock(self.width)
             remote = group.registers.is_remote(statement.barrier, statement.scope)
             if remote:
@@ -419,7 +342,7 @@ class BarrierActs:
             if any("drop" in word for word in statement.operation.words):  # later phases count fewer
                 left = barrier.count - sum(one for one in counted if one is not None)
                 if left < 0:
-                    wrong = WrongCount(barrier.init[2], left, self._doubtful(group, step), step.position)
+                    wrong = WrongCount(barrier.init[2], left, is_doubtful(group, step), step.position)
                     self.wrong_counts.setdefault(step.position, wrong)
                 barrier.count = max(left, 0)
             later = statement.operation.tells_later
@@ -438,99 +361,10 @@ class BarrierActs:
                 )
                 self.drifts.setdefault(address, drift)
             phase = clock.least.get(address, 0)
-            sent = self.sent.get((step.position, number))
-            if sent is not None:
-                self.sent[step.position, number] = replace(sent, barrier=address, phase=phase)
+            self.sent.arrive(step.position, number, address, phase)
             if not later:
                 warp.arrivals[address] = phase
                 warp.clock.knows(address, phase)
-
-    def send(
-        self, group: ThreadGroup, step: WalkStep, address: Address | None, threads: tuple[int, ...]
-    ) -> None:
-        """Remember that threads of a warp access an address, if that surely lies in another block of the
-        cluster.
-        """
-        if self.blocks > 1:
-            self._send_there(group, step, address, threads[0])
-            return
-        if group.registers.is_elsewhere(address, step.statement.scope, threads):
-            warp = threads[0] // WARP
-            act = self.warps[warp].clock.seen[warp]
-            self.sent[step.position, warp] = Sent(step.position, warp, act)
-
-    def _send_there(self, group: ThreadGroup, step: WalkStep, address: Address | None, first: int) -> None:
-        """The same, where that block is executed, too. `first`: the first of the threads."""
-        steps = group.registers.steps
-        if address is None or address.base is None:
-            return
-        base = group.registers.value(address.base, step.statement.scope)
-        number, warp = number_at(base, first), first // WARP
-        if number is not None and steps.window_of(number) != steps.rank_of(first, self.threads):
-            act = self.warps[warp].clock.seen[warp]
-            self.sent[step.position, warp] = Sent(step.position, warp, act, steps.window_of(number))
-
-    def unawaited(self) -> Iterator[Sent]:
-        """What warps did to other blocks, and no warp of those knew of when it ended."""
-        if self.blocks > 1:
-            each = self.count // self.blocks
-            for one in self.sent.values():
-                first = one.block * each
-                there = self.warps[first : first + each]
-                known = self._is_over(one, range(first, first + each))
-                if not known and all(warp.clock.seen[one.warp] < one.act for warp in there):
-                    yield one
-            return
-        for one in self.sent.values():
-            known = self._is_over(one, range(self.count))
-            if not known and all(warp.clock.peers[one.warp] < one.act for warp in self.warps):
-                yield one
-
-    def _is_over(self, one: Sent, warps: Container[int]) -> bool:
-        """Whether some of these warps have waited for what comes later than what a warp did to another block:
-        at the barrier of the cluster, or for the phase in which it arrived. Relaxed acts show that, too.
-        """
-        waits = ((address, warp, came.phase) for (address, warp, _), came in self._came.items())
-        past = ((address, warp, phase) for (address, warp), phase in self._past.items())
-        return self._parted[one.warp] >= one.act or any(
-            address == one.barrier and phase >= one.phase and warp in warps
-            for address, warp, phase in chain(waits, past)
-        )
-
-    @staticmethod
-    def _operand(
-        group: ThreadGroup,
-        statement: DecodedStatement,
-        position: int | None,
-        otherwise: int,
-        assumed: bool = False,
-    ) -> Numbers:
-        """The number of an operand, or `otherwise` if it is left out; None if it is not known, or follows
-        from an assumed number, unless that does.
-        """
-        if position is None or position >= len(statement.operands):
-            return otherwise
-        steps = group.registers.steps
-        source = steps.source(statement.operands[position], statement.scope)
-        if not assumed and source in group.registers.assumed:
-            return None  # a parameter says how many
-        return group.registers.value(statement.operands[position], statement.scope)
-
-    def _count(
-        self, group: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
-    ) -> Numbers:
-        """How many arrive. An assumed number may choose one of two that are known, which makes the group
-        doubtful; but no count is taken to be an assumed number.
-        """
-        found = self._operand(group, statement, position, otherwise)
-        if found is None and position is not None:
-            steps, assumed = group.registers.steps, group.registers.assumed
-            source = steps.source(statement.operands[position], statement.scope)
-            choices = steps.choices(source)
-            if choices and assumed.isdisjoint(choices):
-                group.doubtful = True
-                return self._operand(group, statement, position, otherwise, True)
-        return found
 
     def _copies_arrive(
         self, warp: ExecutedWarp, number: int, barrier: Mbarrier, step: WalkStep, threads: int
@@ -558,8 +392,8 @@ class BarrierActs:
             barrier = yield from self._mbarrier(group, step, address, some)
             if barrier is None:
                 raise LostError(self.uncounted[address])
-            parity = self._value(group, text, statement.scope)
-            self.waiters.setdefault(address, set()).update(by_warp(some))
+            parity = value_of(group, text, statement.scope)
+            self.waits.waiters.setdefault(address, set()).update(by_warp(some))
             for number, lanes in by_warp(some).items():
                 warp = self.warps[number]
                 if text is None:
@@ -570,10 +404,8 @@ class BarrierActs:
                         raise LostError(step.position)
                     begun = barrier.begun(warp.clock)
                     target = begun - 1 if begun % 2 != wanted % 2 else begun
-                    came = _Came(
-                        group, warp.clock.seen[number], target, barrier.phase, len(self.copied[number])
-                    )
-                    self._came[address, number, step.position] = came
+                    act = warp.clock.seen[number]
+                    self.waits.come(group, step.position, barrier, number, act, target)
                 if target < 0:
                     continue
                 if barrier.phase <= target and step.position in self.tries:
@@ -587,7 +419,7 @@ class BarrierActs:
                 self.lone.wait(number, lanes, step.position, warp.clock)
                 self.awaited(step, lanes, address, target)
                 if self._is_relaxed(step):
-                    self._hide()
+                    self.waits.hide()
                     warp.owed = warp.owed or Clock(self.width)
                     warp.owed.join(told)
                     warp.clock.knows(address, target + 1)
@@ -598,141 +430,5 @@ class BarrierActs:
         """Threads of a warp have waited for a phase of an mbarrier: nothing that clocks do not show."""
 
     def late(self) -> Iterator[tuple[ThreadGroup, GroupWait]]:
-        """The waits that were over for all their warps by what these knew, and to which each of them may come
-        so late that they never are. Warps of which others wait for one are taken to keep step with it.
-        """
-        waits: dict[tuple[int, int], list[tuple[int, _Came]]] = {}
-        for (address, warp, statement), came in self._came.items():
-            waits.setdefault((address, statement), []).append((warp, came))
-        for (address, statement), some in waits.items():
-            barrier = self.mbarriers[address]
-            is_left = address not in self.invalid and barrier.pending > 0
-            if is_left and all(self._may_miss(barrier, warp, came) for warp, came in some):
-                over = partial(barrier.has_ended, barrier.phase)
-                wait = GroupWait(over, "phase", statement, address, barrier.phase, late=True)
-                yield some[0][1].group, wait
-
-    def _may_miss(self, barrier: Mbarrier, warp: int, came: _Came) -> bool:
-        """Whether the phase that is left for a warp which comes late is one that goes on: it has the wanted
-        parity, and began without anything that the warp does from there on. What relaxed acts make known does
-        not show that.
-        """
-        phase = barrier.phase
-        if phase <= came.phase or (phase - came.phase) % 2:
-            return False
-        if any(
-            map(self.waiters.get, self.copied[warp][came.copies :])
-        ):  # who goes on has waited for its copies
-            return False
-        if phase == came.found:
-            return True
-        return self._hidden[warp] < came.act and barrier.has_gone_on_without(came.phase, warp, came.act)
-
-    def _hide(self) -> None:
-        """Remember what clocks may not show: others go on behind what has been done until now."""
-        self._hidden = [one.clock.seen[number] for number, one in enumerate(self.warps)]
-
-    def _meeting(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
-        """Named barriers, and the cluster's, at which other blocks are taken to arrive."""
-        statement = step.statement
-        action = statement.operation.action
-        if statement.does == "meet":
-            self.lone.meet(threads)
-        if action.barrier == "warp":
-            masks = self._value(group, statement.operands[0], statement.scope)
-            for some in self.lanes.lacking(masks, threads):
-                is_over = self.lanes.come(masks, some)
-                if not is_over():
-                    yield GroupWait(is_over, "lanes", step.position, some[0] // WARP)
-            return
-        if action.barrier not in ("named", "cluster"):
-            return
-        in_cluster = action.barrier == "cluster"
-        by_name = {_CLUSTER: threads} if in_cluster else self._by_barrier(group, statement, threads)
-        for value, some in by_name.items():
-            if value is None:
-                raise HaltedError(step.position)
-            barrier = self.named.setdefault(value, NamedBarrier(self.width))
-            if in_cluster and statement.does == "meet":
-                if any(self._waited.get(thread) == self._phase_of(thread) >= 0 for thread in some):
-                    yield GroupWait(lambda: False, "arrival", step.position, value)
-                phases = {number: max(map(self._phase_of, lanes)) for number, lanes in by_warp(some).items()}
-                self._waited.update((thread, self._phase_of(thread)) for thread in some)
-            else:
-                if in_cluster:
-                    self._arrives_again(step, barrier, some)
-                phases = self._gather(group, step, barrier, some)
-                if in_cluster:
-                    self._arrived.update((one, (phases[one // WARP], step.position)) for one in some)
-                    for number, phase in phases.items():
-                        self._left.setdefault(phase, {})[number] = self.warps[number].clock.seen[number] - 1
-            if statement.does == "arrive":
-                continue
-            last = max(phases.values())
-            if barrier.phase <= last:
-                yield GroupWait(partial(barrier.has_ended, last), "meet", step.position, value, last)
-            for number, phase in phases.items():
-                if phase >= 0:
-                    self.warps[number].clock.join(barrier.told[phase])
-            if in_cluster:  # whatever the arrivals make known, what stands before them is done
-                for number, act in self._left.get(last, {}).items():
-                    self._parted[number] = max(self._parted[number], act)
-
-    def _arrives_again(self, step: WalkStep, barrier: NamedBarrier, threads: tuple[int, ...]) -> None:
-        """Hold an arrival at the cluster's barrier against the one before it: "each thread must arrive at the
-        barrier only once before the barrier completes" (9.7.13.3). One that knows of all other arrivals knows
-        that it has.
-        """
-        for number, some in by_warp(threads).items():
-            again = (one for one in some if self._waited.get(one, -1) != self._phase_of(one))
-            first = next(again, None)
-            if first is None:
-                continue
-            (phase, before), clock = self._arrived[first], self.warps[number].clock
-            if not (barrier.has_ended(phase) and clock.has_learned(barrier.told[phase])):
-                self.again.setdefault(step.position, before)
-
-    def _by_barrier(
-        self, group: ThreadGroup, statement: DecodedStatement, threads: tuple[int, ...]
-    ) -> Mapping[int | None, tuple[int, ...]]:
-        """Threads by the named barrier that they come to; each block has its own."""
-        by_name = by_number(self._value(group, statement.barrier_name, statement.scope), threads)
-        if self.blocks == 1:
-            return by_name
-        rank_of = group.registers.steps.rank_of
-        found: dict[int | None, list[int]] = {}
-        for value, some in by_name.items():
-            for thread in some:
-                key = None if value is None else value + rank_of(thread, self.threads) * NAMES
-                found.setdefault(key, []).append(thread)
-        return {key: Threads(some) for key, some in found.items()}
-
-    def _phase_of(self, thread: int) -> int:
-        """The phase of the cluster's barrier in which a thread has arrived last; −1: none."""
-        return self._arrived.get(thread, (-1, -1))[0]
-
-    def _gather(
-        self, group: ThreadGroup, step: WalkStep, barrier: NamedBarrier, threads: tuple[int, ...]
-    ) -> dict[int, int]:
-        """Threads arrive at a named barrier: the phase that each warp arrives in."""
-        statement = step.statement
-        position = statement.count_at
-        everybody = self.threads
-        if statement.operation.action.barrier == "named":
-            everybody //= self.blocks
-        count = number_at(self._count(group, statement, position, everybody), threads[0])
-        if count is None:
-            raise HaltedError(step.position)
-        phases = {}
-        barrier.changed_at.add(step.position)
-        for number, some in by_warp(threads).items():
-            clock = self._published(number, step)
-            if clock is not None and statement.operation.action.barrier == "cluster":
-                clock.exchange()
-            barrier.divided |= len(some) < min(WARP, self.threads - number * WARP)
-            if position is not None:
-                barrier.name(count, step.position, group.doubtful)
-            phases[number] = barrier.arrive(clock, len(some), count)
-        if len({*phases.values()}) > 1 and statement.operation.action.barrier == "named":
-            barrier.mix(min(phases.values()))
-        return phases
+        """The waits of valid mbarriers to which all their warps may come so late that they never end."""
+        return self.waits.late({at: one for at, one in self.mbarriers.items() if at not in self.invalid})

@@ -9,8 +9,8 @@ from ..findings import LIKELY, Finding, Moment
 from ..ptx.decode import DecodedFunction
 from ..ptx.source import PtxModule
 from ..rules import rules
-from .barrier_acts import Sent
 from .execution import Execution
+from .sent_acts import Sent
 
 __all__ = ["cluster_ends", "unawaited"]
 
@@ -24,7 +24,8 @@ def unawaited(found: Execution) -> Iterator[Sent]:
     told = found.acts.blocks > 1 or found.is_alike
     if found.acts.sent and not found.plan.meetings and found.is_complete and told:
         each = found.acts.count // found.acts.blocks
-        yield from (replace(one, warp=one.warp % each) for one in found.acts.unawaited())
+        left = found.acts.sent.unawaited(found.acts.blocks, found.acts.waits)
+        yield from (replace(one, warp=one.warp % each) for one in left)
 
 
 def cluster_ends(module: PtxModule, code: DecodedFunction, sent: Iterable[Sent]) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ from ..values.lane_numbers import by_number
 from ..walks.stored_data import StoredData
 from ..walks.walk_steps import WalkStep
 from .access_records import LINE, AccessedBytes, GenericAccess, GenericRace, accessed, both_access
+from .act_operands import is_doubtful, shown_number
 from .barriers import Landing, Mbarrier
 from .box_sizes import BoxSizes
 from .byte_index import ByteIndex
@@ -188,7 +189,7 @@ class CopyActs(GenericActs):
         placed = registers.is_placed(address, statement.scope)
         self.scattered |= base is None and does == "copy"
         # where a bulk store goes to in global memory is no matter here
-        doubtful = group.doubtful or placed if does == "drain" else self._doubtful(group, step)
+        doubtful = group.doubtful or placed if does == "drain" else is_doubtful(group, step)
         doubtful |= step.guard in registers.assumed
         if base is None:
             self._locate(group, step, False)
@@ -237,7 +238,7 @@ class CopyActs(GenericActs):
     def _drain(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         """Bulk stores of as many bytes as each thread says; of few, where that is not known."""
         statement = step.statement
-        sizes = self._operand(group, statement, statement.operation.action.size, WIDEST)
+        sizes = shown_number(group, statement, statement.operation.action.size, WIDEST)
         for size, some in by_number(sizes, threads).items():
             self._start(group, step, some, "drain", statement.source, size or WIDEST)
 

@@ -25,8 +25,9 @@ from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import FIRST, PLACES, WalkStep
 from .allocated_words import AllocatedWords
 from .assumed_paths import AssumedPaths, true_threads
-from .barrier_acts import NAMES, PARTING
+from .barrier_acts import PARTING
 from .deciding_numbers import deciding_numbers
+from .meetings import NAMES
 from .shared_words import SharedWords
 from .stuck_waits import Stuck, stuck_waits
 from .thread_groups import Join, ThreadGroup, merged
@@ -208,7 +209,7 @@ class Execution:
                 self._tasks.remove(task)
             except LostError as lost:
                 self._lose_at(task.group, lost)
-                self.acts.lanes.leave(task.group.threads)
+                self.acts.meetings.lanes.leave(task.group.threads)
                 self.followed = self.acts.whole = False
                 self._lost.update(by_warp(task.group.threads))
                 self._tasks.remove(task)
@@ -239,7 +240,7 @@ class Execution:
                     self._go_on(part)
                 join.parts = []
                 return True
-        for name, barrier in self.acts.named.items():  # threads that have exited are not waited for
+        for name, barrier in self.acts.meetings.named.items():  # threads that have exited are not waited for
             everybody = self.acts.threads // (self.acts.blocks if name >= 0 else 1)
             ended = self._ended[name // NAMES] if name >= 0 else self._ended.total()
             if barrier.count >= everybody and 0 < barrier.missing <= ended:
@@ -253,7 +254,7 @@ class Execution:
         """
         kept = tuple(thread for thread in part.threads if thread // WARP not in self._lost)
         if len(kept) < len(part.threads):
-            self.acts.lanes.leave(part.threads)
+            self.acts.meetings.lanes.leave(part.threads)
         if kept:
             self._start(part if len(kept) == len(part.threads) else replace(part, threads=kept))
 
@@ -359,14 +360,14 @@ class Execution:
         for warp, lanes in group.warps.items():
             others = range(warp * WARP, min((warp + 1) * WARP, self.acts.threads))
             leaders = [one for one in others if number_at(elected, one)]
-            if leaders and leaders[0] not in lanes and self.acts.lanes.has_left(leaders[0]):
+            if leaders and leaders[0] not in lanes and self.acts.meetings.lanes.has_left(leaders[0]):
                 forgotten.update(lanes)
         if forgotten:
             flags = registers.math.joined([int(one in forgotten) for one in registers.threads])
             registers.forget({*step.written}, flags)
 
     def _end(self, group: ThreadGroup) -> None:
-        self.acts.lanes.leave(group.threads)
+        self.acts.meetings.lanes.leave(group.threads)
         if self.acts.blocks == 1:
             self._ended[0] += len(group.threads)
         else:
@@ -604,7 +605,7 @@ class Execution:
                 self.paused = True
                 self._assumed.pause(following)
                 self.acts.whole = False
-                self.acts.lanes.leave(group.threads)
+                self.acts.meetings.lanes.leave(group.threads)
                 return False
         return True
 

@@ -19,6 +19,7 @@ from ..walks.stored_data import StoredData
 from ..walks.walk_plan import PRODUCTS
 from ..walks.walk_steps import WalkStep
 from .access_records import GenericAccess, GenericRace, both_access, first_of
+from .act_operands import is_doubtful
 from .group_products import GroupProducts
 from .misplaced_accesses import Misplaced, misplaced, unit_of
 from .peer_accesses import PeerAccesses
@@ -188,7 +189,7 @@ class GenericActs(WarpActs):
             return
         if (remote or self.blocks > 1) and not updates:
             for some in by_warp(threads).values():
-                self.send(group, step, address, some)
+                self.sent.send(group, step, address, some)
         if remote and not group.registers.is_elsewhere(address, statement.scope, threads):
             return
         base = group.registers.base(address, statement.scope)
@@ -196,7 +197,7 @@ class GenericActs(WarpActs):
             self.scattered |= statement.does == "store"
             self._locate(group, step, False)
             return
-        doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
+        doubtful = is_doubtful(group, step) or step.guard in group.registers.assumed
         placed = group.registers.is_placed(address, statement.scope)
         if not (remote or doubtful or placed):
             self._align(step, base, threads)

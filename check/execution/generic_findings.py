@@ -19,7 +19,6 @@ from ..walks.walk_plan import WalkPlan
 from .access_records import GenericRace
 from .alike_sizes import decide_alike
 from .assumed_paths import LAST_ROUNDS
-from .barrier_acts import Sent
 from .block_sizes import rounded_sizes, usual_shapes
 from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
@@ -31,6 +30,7 @@ from .object_accesses import object_findings
 from .object_bytes import ObjectAccess
 from .phase_reports import ONE_WARP
 from .same_faults import FaultName, is_found_in_each
+from .sent_acts import Sent
 from .skipped_loops import skips_work
 from .small_sizes import SMALL_SIZES, comes_to_work
 from .unjudged_accesses import unjudged_accesses

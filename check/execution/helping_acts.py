@@ -42,7 +42,7 @@ class HelpingActs:
         self._acts = acts
         self._bringing = {arrivals: frozenset(bringing(plan, arrivals)) for arrivals in (False, True)}
         self._changed: dict[int, set[int]] = {}  # by statement: the barriers that it has changed
-        for barriers in (acts.mbarriers, acts.named):
+        for barriers in (acts.mbarriers, acts.meetings.named):
             for address, barrier in barriers.items():
                 for index in barrier.changed_at:
                     self._changed.setdefault(index, set()).add(address)

@@ -21,16 +21,18 @@ from ..walks.parameters import USUAL_SIZES, AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import RANK, RANKS
 from .assumed_paths import LAST_ROUNDS
-from .barrier_acts import NAMES, Drift, Sent, Unpublished, WrongCount
+from .barrier_acts import Drift, Unpublished, WrongCount
 from .block_sizes import right_size
 from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
 from .deciding_numbers import deciding_sizes
 from .execution import ROUNDS, Execution
+from .meetings import NAMES
 from .object_accesses import object_findings
 from .object_bytes import ObjectAccess
 from .phase_reports import RACE_RULES, PhaseReports
 from .same_faults import FaultName, is_found_in_each
+from .sent_acts import Sent
 from .shared_accesses import PhaseRace
 from .shown_waits import shown_waits
 from .small_sizes import comes_to_work, smaller_sizes
@@ -72,7 +74,7 @@ def _key(race: PhaseRace) -> FaultName:
 def _is_right(found: Execution) -> bool:
     """Whether all threads were followed to their end, and nothing is wrong."""
     acts = found.acts
-    named = any(barrier.unequal for barrier in acts.named.values())
+    named = any(barrier.unequal for barrier in acts.meetings.named.values())
     barriers = (
         found.stuck,
         acts.unpublished,
@@ -84,7 +86,7 @@ def _is_right(found: Execution) -> bool:
         acts.unlike(),
         acts.uneven(),
         acts.late_expectations(),
-        acts.again,
+        acts.meetings.again,
         named,
     )
     wrong = (any(acts.accesses), acts.short(), *barriers)
@@ -98,7 +100,7 @@ def _is_unseen(found: Execution, race: PhaseRace) -> bool:
     if race.what != "rewritten" or race.first != race.second or race.landing is None:
         return False
     barrier, warp = race.landing
-    return found.acts.waiters.get(barrier, set()) <= {warp}
+    return found.acts.waits.waiters.get(barrier, set()) <= {warp}
 
 
 @dataclass
@@ -369,7 +371,7 @@ class PhaseFindings:
             self.ended_early[pair] = is_open and self.ended_early.get(pair, True)
         self.overlaid |= found.acts.overlaid
         self.of_objects |= found.acts.objects.accesses
-        self.again |= found.acts.again
+        self.again |= found.acts.meetings.again
         if found.is_alike:
             self.unpublished |= found.acts.unknown_there
         self.wrong_counts |= found.acts.wrong_counts
@@ -407,7 +409,7 @@ class PhaseFindings:
             if found.acts.mbarriers[address].phase > 0 and (told or not one.remote)
         }
         self.late |= found.acts.late_expectations() if alone else set()
-        for barrier in found.acts.named.values():
+        for barrier in found.acts.meetings.named.values():
             self.unequal |= barrier.unequal
         self.sent += unawaited(found)
 

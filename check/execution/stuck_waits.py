@@ -87,7 +87,7 @@ def stuck_waits(
             barrier = acts.mbarriers[wait.barrier]
             lacks = barrier.pending, barrier.lacks_bytes
         elif wait.kind == "meet":
-            lacks = acts.named[wait.barrier].missing, False
+            lacks = acts.meetings.named[wait.barrier].missing, False
         yield Stuck(
             wait.kind,
             wait.statement,
@@ -150,7 +150,7 @@ def _is_open(plan: WalkPlan, acts: WarpActs, wait: GroupWait) -> bool:
     again.
     """
     if wait.kind == "meet":
-        meeting = acts.named[wait.barrier]
+        meeting = acts.meetings.named[wait.barrier]
         return (meeting.divided and wait.barrier >= 0) or bool(meeting.unequal)
     return wait.kind == "unknown" or (wait.kind == "phase" and not plan.tries_again(wait.statement))
 
@@ -165,7 +165,7 @@ def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait, helping:
     if wait.kind in ("init", "invalid", "arrival", "unknown", "lanes"):
         return wait.kind == "unknown"
     if wait.kind == "meet":
-        return assumed.may_bring(acts.named[wait.barrier].changed_at)
+        return assumed.may_bring(acts.meetings.named[wait.barrier].changed_at)
     barrier = acts.mbarriers[wait.barrier]
     return assumed.may_bring(barrier.changed_at, helping.brings(wait))
 

@@ -30,6 +30,7 @@ from ..memory.tensor_places import (
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
+from .act_operands import is_doubtful, shown_number
 from .allocated_columns import AllocatedColumns
 from .clocks import Clock
 from .operand_accesses import CommittedRead, OperandAccesses
@@ -227,7 +228,7 @@ class TensorActs(WarpActs):
         if names_other_slice(at, own):
             self.misplaced.setdefault(step.position, warp)
         act, reads = self.warps[warp].clock.seen[warp], statement.does == "fetch"
-        access = _Access(step, warp, act, place.moved(rank), self._doubtful(group, step), reads)
+        access = _Access(step, warp, act, place.moved(rank), is_doubtful(group, step), reads)
         self._judge(access)
         self._pending[warp].append(access)
 
@@ -239,7 +240,7 @@ class TensorActs(WarpActs):
         self._issued[warp] += 1
         word = statement.part(INSTRUCTION)
         value = None if word is None else group.registers.value(word.text, statement.scope)
-        shape, doubtful = number_at(value, thread), self._doubtful(group, step)
+        shape, doubtful = number_at(value, thread), is_doubtful(group, step)
         self._read(group, step, warp, thread, shape)
         for operand in tensor_operands(statement):
             at = group.registers.at(operand.address, statement.scope, thread)
@@ -271,7 +272,7 @@ class TensorActs(WarpActs):
         elif shape is not None:
             regions = product_heads(statement, words, shape, len(ranks))
         began = {warp: self.warps[warp].clock.seen[warp]}
-        doubtful, engine, number = self._doubtful(group, step), self.count + warp, self._issued[warp]
+        doubtful, engine, number = is_doubtful(group, step), self.count + warp, self._issued[warp]
         moved = group.registers.steps.moved
         for rank in ranks:
             for region, bytes_ in regions:
@@ -284,12 +285,12 @@ class TensorActs(WarpActs):
         """A warp deallocates: whatever others do there must have been done."""
         statement = step.statement
         at = number_at(group.registers.value(statement.operands[0], statement.scope), thread)
-        columns = number_at(self._operand(group, statement, statement.count_at, 0), thread)
+        columns = number_at(shown_number(group, statement, statement.count_at, 0), thread)
         if at is None or not columns:
             return
         act, place = self.warps[warp].clock.seen[warp], allocated_place(at, columns)
         for rank in self._blocks_of(group, step, warp):
-            self._judge(_Access(step, warp, act, place.moved(rank), self._doubtful(group, step), False))
+            self._judge(_Access(step, warp, act, place.moved(rank), is_doubtful(group, step), False))
 
     def _judge(self, access: _Access) -> None:
         """Hold an access against what is allocated, and against those before it. A deallocation of more is

@@ -14,6 +14,7 @@ from ..values.lane_numbers import Numbers, number_at
 from ..walks.acts import Act, act_of, written_at
 from ..walks.walk_steps import PAIR, WalkStep
 from .access_records import GenericAccess, accessed
+from .act_operands import is_doubtful, masked_blocks, shown_number
 from .allocated_columns import AllocatedColumns
 from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing, comes_to, total
@@ -140,7 +141,7 @@ class WarpActs(BarrierActs):
         return ()
 
     def _multiply(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
-        doubtful, statement, steps = self._doubtful(group, step), step.statement, group.registers.steps
+        doubtful, statement, steps = is_doubtful(group, step), step.statement, group.registers.steps
         words = [group.registers.value(text, statement.scope) for text in descriptor_texts(statement)]
         for first, some in _by_warpgroup(threads, self.count // self.blocks):
             began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
@@ -193,7 +194,7 @@ class WarpActs(BarrierActs):
         if group.registers.is_remote(address, statement.scope) or not (copies or stores_shared(statement)):
             return
         base: Numbers = 0 if address is None else group.registers.base(address, statement.scope)
-        doubtful, kind = self._doubtful(group, step), "copy" if copies else "store"
+        doubtful, kind = is_doubtful(group, step), "copy" if copies else "store"
         for number, some in by_warp(threads).items():
             warp = warps[number]
             for region in written_at(statement, number_at(base, some[0])):
@@ -236,7 +237,7 @@ class WarpActs(BarrierActs):
         """`rank`: that of the block that it fills, if it fills several."""
         barrier = yield from self._mbarrier(group, step, address, threads)
         action = step.statement.operation.action
-        sizes = self._operand(group, step.statement, action.size, 0) if action.size else action.bytes
+        sizes = shown_number(group, step.statement, action.size, 0) if action.size else action.bytes
         if barrier is not None:
             barrier.changed_at.add(step.position)
         box = self._box(group, step) if action.size is None else None
@@ -245,7 +246,7 @@ class WarpActs(BarrierActs):
             bytes_ = number_at(sizes, thread)
             number = thread // WARP
             warp = self.warps[number]
-            self.copied[number].append(address)
+            self.waits.copied[number].append(address)
             landing = None
             multicast = rank is None and self._is_multicast(group, step, thread)
             if barrier is not None:
@@ -258,7 +259,7 @@ class WarpActs(BarrierActs):
             if multicast and barrier is not None:
                 self._known_there(barrier, number, step)
             filled = barrier is not None and not remote
-            doubtful = self._doubtful(group, step)
+            doubtful = is_doubtful(group, step)
             for region in self._target(group, step, thread) if filled else ():
                 if rank is not None:
                     region = group.registers.steps.moved(region, rank)
@@ -308,7 +309,7 @@ class WarpActs(BarrierActs):
             self.shares = True
             return  # to which block it goes is not known
         size = statement.operation.action.size
-        sizes = None if size is None else self._operand(group, statement, size, 0)
+        sizes = None if size is None else shown_number(group, statement, size, 0)
         for value, some in self._barriers(group, step, threads):
             barrier = yield from self._mbarrier(group, step, value, some, remote)
             if barrier is None:
@@ -381,5 +382,5 @@ class WarpActs(BarrierActs):
         """
         if not step.statement.operation.is_multicast:
             return False
-        blocks = number_at(self._mask(group, step), thread) or 0
+        blocks = number_at(masked_blocks(group, step), thread) or 0
         return blocks & blocks - 1 != 0
