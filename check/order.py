@@ -144,16 +144,16 @@ def _unphased_order(walked: KernelWalks) -> _Ordered:
 
 def _phased_order(walked: KernelWalks) -> _Ordered:
     from .execution.guessed_blocks import guessed_findings
+    from .execution.phase_executions import PhaseExecutions
     from .execution.phase_findings import PhaseFindings
 
-    module, code, flow = walked.module, walked.code, walked.flow
-    phases = PhaseFindings(module, code, flow, walked)
-    phases.execute()
-    guessed = guessed_findings(module, code, flow, walked)
+    shown = PhaseExecutions(walked)
+    shown.execute()
+    guessed = guessed_findings(walked)
     accesses = _access_order(walked)
-    findings = surest((*phases, *guessed.findings, *accesses.findings, *_tensor_order(walked)))
-    outcome = _outcome(phases.unjudged_barriers or guessed.unjudged_barriers, accesses)
-    outcome = replace(outcome, together=phases.clusters_followed)
+    findings = surest((*PhaseFindings(shown), *guessed.findings, *accesses.findings, *_tensor_order(walked)))
+    outcome = _outcome(shown.unjudged_barriers or guessed.unjudged_barriers, accesses)
+    outcome = replace(outcome, together=shown.clusters_followed)
     if guessed.right_block is not None:
         outcome = replace(outcome, right_block=guessed.right_block)
     return _Ordered(findings, outcome)
@@ -262,15 +262,17 @@ def _register_order(
 
 def _shared_order(values: RegisterIntervals, events: FunctionEvents, walked: KernelWalks) -> _Ordered:
     from .execution.guessed_blocks import guessed_findings
+    from .execution.phase_executions import PhaseExecutions
     from .execution.phase_findings import PhaseFindings
     from .memory.proxy_findings import proxy_findings
     from .walks.stages import stage_findings, stages_are_stored, stages_are_written
 
     module, code, flow = walked.module, walked.code, walked.flow
-    phases = PhaseFindings(module, code, flow, walked)
-    phases.execute()
+    shown = PhaseExecutions(walked)
+    shown.execute()
+    phases = PhaseFindings(shown)
     proxies = list(proxy_findings(module, code, flow, values, walked.replayed, phases.unfenced))
-    walks = stages_are_written(code) and (not phases.clears or stages_are_stored(code))
+    walks = stages_are_written(code) and (not shown.clears or stages_are_stored(code))
     stages = list(stage_findings(module, code, flow, events, walked)) if walks else []
     certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]
     phases.told = tuple(certain)
@@ -282,6 +284,6 @@ def _shared_order(values: RegisterIntervals, events: FunctionEvents, walked: Ker
     )
     others = [finding for finding in rest if not phases.settles(finding)]
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
-    guessed = () if loud else guessed_findings(module, code, flow, walked).findings
+    guessed = () if loud else guessed_findings(walked).findings
     findings = surest((*certain, *phases, *guessed, *others))
-    return _Ordered(findings, _outcome(phases.unjudged_barriers, accesses, phases.in_step()))
+    return _Ordered(findings, _outcome(shown.unjudged_barriers, accesses, shown.in_step()))

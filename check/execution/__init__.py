@@ -15,7 +15,8 @@ Read, in this order:
   that a host makes as long as it likes), `block_sizes.py` (smaller blocks);
 - `stuck_waits.py` (waits that never end), `helping_acts.py` (what may yet end them), `shown_waits.py` (waits
   that others might end, with several numbers), `unshown.py` (why something is not known);
-- `phase_findings.py` and `phase_reports.py` (what is reported, and how), `guessed_blocks.py` (the same of
+- `phase_executions.py` (which executions, and what they show), `outside_signals.py` (who else may arrive),
+  `phase_findings.py` and `phase_reports.py` (what is reported, and how), `guessed_blocks.py` (the same of
   blocks whose size the PTX does not say), `same_faults.py` (what two executions have in common);
 - `access_records.py`, `generic_accesses.py`, `copy_accesses.py` and `generic_findings.py` (loads and stores
   of several warps, and copies), `warp_lanes.py` (those of one warp), `write_clashes.py` (what two warps

@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 from ..findings import ERROR, INFO, LIKELY, READING, Finding
 from ..not_judged import RightBlock, UnjudgedBarriers
-from ..ptx.decode import DecodedFunction
-from ..ptx.flow import Flow
-from ..ptx.source import PtxModule
 from ..values.block_threads import WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
 from .block_sizes import few_threads, usual_shapes
+from .phase_executions import PhaseExecutions
 from .phase_findings import PhaseFindings
 
 __all__ = ["GuessedFindings", "guessed_findings"]
@@ -34,10 +32,9 @@ class GuessedFindings(NamedTuple):
     unjudged_barriers: UnjudgedBarriers | None = None
 
 
-def guessed_findings(
-    module: PtxModule, code: DecodedFunction, flow: Flow, walked: KernelWalks
-) -> GuessedFindings:
+def guessed_findings(walked: KernelWalks) -> GuessedFindings:
     """What is found, where the PTX does not say how many threads a block has."""
+    code = walked.code
     if code.function.threads is not None:
         return GuessedFindings()
     found: tuple[Finding, ...] = ()
@@ -48,29 +45,29 @@ def guessed_findings(
     for shape in usual_shapes(walked.plan):
         if size_of(shape) < least:
             continue
-        phases = PhaseFindings(module, code, flow, walked)
-        phases.execute(shape)
-        told = tuple(one for one in phases if one.tier in (ERROR, LIKELY, READING))
+        shown = PhaseExecutions(walked)
+        shown.execute(shape)
+        told = tuple(one for one in PhaseFindings(shown) if one.tier in (ERROR, LIKELY, READING))
         here = tuple(one for one in told if one.tier != READING)
         if size_of(shape) == WARP and not told:
             is_small_right = True
             continue
-        came = len(phases.executed)
+        came = len(shown.executed)
         if came > most or (came == most and not here):
             found, most = here, came
-        if not here and phases.multiplies:  # otherwise too few threads, or nobody knows who multiplies
+        if not here and shown.multiplies:  # otherwise too few threads, or nobody knows who multiplies
             if not told:
-                return GuessedFindings(unjudged_barriers=phases.unjudged_barriers)
+                return GuessedFindings(unjudged_barriers=shown.unjudged_barriers)
             open_ones = open_ones or told
     if found and not is_small_right:
         for count in few_threads(walked.plan):
-            phases = PhaseFindings(module, code, flow, walked)
-            phases.execute((count, 1, 1))
-            if len(phases.executed) >= most and all(one.tier == INFO for one in phases):
+            shown = PhaseExecutions(walked)
+            shown.execute((count, 1, 1))
+            if len(shown.executed) >= most and all(one.tier == INFO for one in PhaseFindings(shown)):
                 is_small_right = True
                 break
     if is_small_right:
-        blocks = (RightBlock(module.offset(one.place), WARP) for one in (*found, *open_ones))
+        blocks = (RightBlock(walked.module.offset(one.place), WARP) for one in (*found, *open_ones))
         return GuessedFindings(right_block=next(blocks, None))
     usual = "shape of a block" if code.function.plane else "number of threads"
     return GuessedFindings(
