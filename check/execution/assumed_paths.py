@@ -182,7 +182,7 @@ class AssumedPaths:
         no other assumed number.
         """
         if predicate not in self._by_first_place:
-            made = self.plan.statements_behind((predicate,))
+            made = self.plan.steps.statements_behind((predicate,))
             loads = any(self.plan.code.operation(index).does in BROUGHT for index in made)
             self._by_first_place[predicate] = (
                 self._is_first and not loads and deciding_numbers(self.plan, (predicate,)) <= FIRST

@@ -74,7 +74,7 @@ class BarrierActs:
         self.mbarriers: dict[int, Mbarrier] = {}
         self.waits = PhaseWaits(self.warps)
         self.sent = SentActs(self.warps)
-        self.meetings = Meetings(threads, self.warps, self.width, self._published, self.sent)
+        self.meetings = Meetings(threads, self.warps, self.width, self.sent)
         self.lone = LoneWaits(threads)
         self.tries: Set[int] = frozenset()  # waits that fail where a phase is incomplete
         self.failed = False  # the last try has failed
@@ -95,7 +95,6 @@ class BarrierActs:
         # By statement: the ranks of the blocks at whose mbarriers it arrives.
         self.ranks: dict[int, set[int | None]] = {}
         self.whole = True  # no group has stopped before its end
-        self.astray = False  # one has, and others have gone on without what they waited for
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement that orders threads; yields what they wait for."""
@@ -122,7 +121,7 @@ class BarrierActs:
             case "arrive" | "meet":
                 if statement.does == "meet":
                     self.lone.meet(threads)
-                yield from self.meetings.come(group, step, threads)
+                yield from self.meetings.come(group, step, threads, self._published)
 
     def sides(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> list[tuple[int, ...]]:
         """The threads of a wait, by the barrier and the parity that they wait for."""

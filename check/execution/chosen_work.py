@@ -101,4 +101,4 @@ class ChosenWork:
         plan = self.plan
         awaited = {name for index in plan.code.doing("await") for name in plan.code[index].writes}
         ends = {name for head in heads for name in end_guards(plan, head)}
-        return deciding_sizes(plan, plan.closed(ends - awaited))
+        return deciding_sizes(plan, plan.steps.closed(ends - awaited))

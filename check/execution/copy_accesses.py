@@ -12,7 +12,7 @@ the same. It is read here until the other block is known to have waited for it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..memory.byte_regions import ByteRegion
@@ -30,7 +30,7 @@ from .box_sizes import BoxSizes
 from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
-from .shared_accesses import NEVER, SharedAccesses, TimedWrite
+from .shared_accesses import NEVER, TimedWrite
 from .thread_groups import ThreadGroup
 from .warp_accesses import warp_accesses
 from .warp_lanes import LaneAddresses
@@ -82,32 +82,6 @@ class _GenericWrite:
         return any(clock.seen[warp] >= act for warp, act in self.fences)
 
 
-class _Fills(SharedAccesses):
-    """Passes bulk copies into shared memory on, and the copies that a warp has waited for; what products read
-    is not judged.
-    """
-
-    def __init__(
-        self,
-        clocks: Sequence[Clock],
-        told: Callable[[TimedWrite], None],
-        over: Callable[[int, Iterable[TimedWrite]], None],
-    ) -> None:
-        super().__init__(clocks)
-        self.told = told
-        self.over = over
-
-    def landed(self, writes: Iterable[TimedWrite], warp: int) -> None:
-        """A warp has waited for its copies."""
-        writes = list(writes)
-        super().landed(writes, warp)
-        self.over(warp, writes)
-
-    def write(self, write: TimedWrite) -> None:
-        """A bulk copy begins."""
-        self.told(write)
-
-
 class CopyActs(GenericActs):
     """The warps and barriers of a block, its ordinary accesses of shared memory, its copies and bulk stores.
     `fills`: there are bulk copies into shared memory; `drains`: there are bulk stores; `maps`, `together` and
@@ -129,7 +103,6 @@ class CopyActs(GenericActs):
         self.fills = fills
         self.fenced = fills or drains
         self._clocks = [warp.clock for warp in self.warps]
-        self.accesses = _Fills(self._clocks, self._fill, self._landed)
         # By warp: of copies that it has not waited for, what its lanes access.
         self._by_lane: list[dict[TimedWrite, tuple[GenericAccess, int, LaneAddresses]]]
         self._by_lane = [{} for _ in range(self.count)]
@@ -162,7 +135,7 @@ class CopyActs(GenericActs):
                 left = statement.left
                 for warp in by_warp(threads):
                     while len(self._drain_groups[warp]) > left:
-                        self.accesses.landed(self._drain_groups[warp].popleft(), warp)
+                        self._land(self._drain_groups[warp].popleft(), warp)
             case "proxy-fence" if fences_shared(statement):
                 self._forget_fenced()
                 for warp in by_warp(threads):
@@ -242,8 +215,9 @@ class CopyActs(GenericActs):
         for size, some in by_number(sizes, threads).items():
             self._start(group, step, some, "drain", statement.source, size or WIDEST)
 
-    def _landed(self, warp: int, writes: Iterable[TimedWrite]) -> None:
+    def _land(self, writes: Sequence[TimedWrite], warp: int) -> None:
         """A warp has waited for copies: of bulk stores, nothing is written here."""
+        super()._land(writes, warp)
         for write in writes:
             if write in self._by_lane[warp]:
                 self.within.landed(warp, *self._by_lane[warp].pop(write))
@@ -254,8 +228,8 @@ class CopyActs(GenericActs):
         super()._copies_arrive(warp, number, barrier, step, threads)
         self._by_lane[number].clear()  # no thread waits for them by itself
 
-    def _fill(self, write: TimedWrite) -> None:
-        """A bulk copy into shared memory."""
+    def _begin(self, write: TimedWrite) -> None:
+        """A bulk copy into shared memory; what products read is not judged."""
         region = write.region
         self.scattered |= write.landing is None or write.landing.size is None or not region.is_known
         if write.landing is None or not region.is_known or write.elsewhere:
@@ -341,7 +315,7 @@ class CopyActs(GenericActs):
     def _hold_there(self, warp: int, access: GenericAccess, reduces: bool) -> None:
         """Hold a copy into another block against what that block does with the bytes, and gets into them."""
         if self._peers is not None:
-            self._peers.filled(warp, access)
+            self._find_elsewhere(self._peers.filled(warp, access), warp, access)
         told = self.warps[warp].clock.told
         start, flags, _ = access.bytes
         for one in self._copies.meeting(start, start + flags.bit_length()):

@@ -11,12 +11,12 @@ __all__ = ["deciding_numbers", "deciding_sizes", "end_guards", "ends_by", "round
 
 def deciding_sizes(plan: WalkPlan, registers: Iterable[str]) -> set[str]:
     """The parameters from which registers are computed."""
-    return {name for index in plan.statements_behind(registers) for name in _loaded(plan, index)}
+    return {name for index in plan.steps.statements_behind(registers) for name in _loaded(plan, index)}
 
 
 def deciding_numbers(plan: WalkPlan, registers: Iterable[str]) -> set[str]:
     """The parameters and the special registers of the grid from which registers are computed."""
-    grid, behind = plan.steps.grid.keys(), plan.statements_behind(registers)
+    grid, behind = plan.steps.grid.keys(), plan.steps.statements_behind(registers)
     return deciding_sizes(plan, registers).union(*(grid & set(plan.code[at].operands) for at in behind))
 
 
@@ -55,7 +55,7 @@ def _loaded(plan: WalkPlan, index: int) -> set[str]:
 
 def ends_by(plan: WalkPlan, head: int) -> set[str]:
     """The registers that decide whether a loop goes on."""
-    return plan.closed(end_guards(plan, head))
+    return plan.steps.closed(end_guards(plan, head))
 
 
 def end_guards(plan: WalkPlan, head: int) -> set[str]:

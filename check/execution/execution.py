@@ -130,13 +130,15 @@ class Execution:
         first = 0 if plan.flow.blocks else None
         self._start(ThreadGroup(Threads(range(threads)), first, registers, doubtful=sizes.guessed))
         self._run()
+        self._is_left = bool(self._tasks)  # some group did not come to its end
+        self._let_go()
 
     @property
     def certain(self) -> bool:
         """Whether everything was executed, to the end, and no path was assumed but how long loops are, nor
         what memory holds.
         """
-        return self._is_certain and not self._tasks and self.sizes.memory is None
+        return self._is_certain and not self._is_left and self.sizes.memory is None
 
     @property
     def _is_certain(self) -> bool:
@@ -164,7 +166,7 @@ class Execution:
     @property
     def is_complete(self) -> bool:
         """Whether everything was executed, to the end, whatever was assumed."""
-        return self.followed and not (self.paused or self.halted or self.skipped or self._tasks)
+        return self.followed and not (self.paused or self.halted or self.skipped or self._is_left)
 
     @property
     def endings(self) -> list[AssumedSizes]:
@@ -232,7 +234,7 @@ class Execution:
 
     def _part(self) -> bool:
         """No thread can go on: let the parts of a split group go on without each other."""
-        self.acts.astray |= not self.acts.whole
+        self.acts.waits.astray |= not self.acts.whole
         for join in reversed(self._joins):
             if join.parts and not join.abandoned:
                 join.abandon()
@@ -257,6 +259,12 @@ class Execution:
             self.acts.meetings.lanes.leave(part.threads)
         if kept:
             self._start(part if len(kept) == len(part.threads) else replace(part, threads=kept))
+
+    def _let_go(self) -> None:
+        """Groups that go on no more hold nothing that holds them."""
+        self._tasks.clear()
+        for join in self._joins:
+            join.parts = []
 
     # One group
 

@@ -166,7 +166,7 @@ class GenericActs(WarpActs):
         self.misplaced: dict[int, Misplaced] = {}  # by statement
         self.located: set[int] = set()  # statements of which it is known where they access memory
         self.unplaced: dict[int, str] = {}  # those of which it is not, and where it comes from
-        self._peers = PeerAccesses(self.warps, self._found_elsewhere) if maps else None
+        self._peers = PeerAccesses(self.warps) if maps else None
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
         """Do a statement in some threads of a group; what they wait for, if they do not go on at once."""
@@ -218,7 +218,8 @@ class GenericActs(WarpActs):
                 self.objects.hold(access)
                 self._judge(warp, access)
             if self._peers is not None and not updates:
-                (self._peers.sent if remote else self._peers.own)(warp, access)
+                before = self._peers.sent(warp, access) if remote else self._peers.own(warp, access)
+                self._find_elsewhere(before, warp, access)
 
     def _locate(self, group: ThreadGroup, step: WalkStep, is_known: bool) -> None:
         """Remember of an access whether it is known where it lies."""
@@ -288,14 +289,17 @@ class GenericActs(WarpActs):
         else:
             self.stored |= flags
 
-    def _found_elsewhere(self, other: int, before: GenericAccess, warp: int, access: GenericAccess) -> None:
-        """An access by a warp of another block, and one of this block's, that nothing orders."""
-        region = both_access(before, access)
-        key = before.statement, access.statement
-        if region is not None:
-            placed, doubtful = before.placed or access.placed, before.doubtful or access.doubtful
-            race = GenericRace(*key, (other, warp), region, doubtful, placed, "elsewhere")
-            self.elsewhere.setdefault(key, race)
+    def _find_elsewhere(
+        self, rivals: Iterable[tuple[int, GenericAccess]], warp: int, access: GenericAccess
+    ) -> None:
+        """Accesses by warps of other blocks, and one of this block's, that nothing orders."""
+        for other, before in rivals:
+            region = both_access(before, access)
+            key = before.statement, access.statement
+            if region is not None:
+                placed, doubtful = before.placed or access.placed, before.doubtful or access.doubtful
+                race = GenericRace(*key, (other, warp), region, doubtful, placed, "elsewhere")
+                self.elsewhere.setdefault(key, race)
 
     def _known(self, warp: int) -> int:
         """The bytes that a warp has stored since all others knew of it."""

@@ -238,7 +238,7 @@ def _computing(plan: WalkPlan, register: str, before: int) -> Iterator[int]:
         seen.add(one)
         made = plan.written_by(*one)
         if made is None:
-            yield from plan.statements_behind(one[:1])
+            yield from plan.steps.statements_behind(one[:1])
             continue
         yield made
         waiting += ((name, made) for name in plan.steps.step(made).read)

@@ -21,12 +21,12 @@ __all__ = ["NAMES", "Meetings"]
 
 NAMES = 1 << 8  # of named barriers, of each of the blocks that are executed together
 _CLUSTER = -1
+_Published = Callable[[int, WalkStep], Clock | None]
 
 
 class Meetings:
-    """The barriers at which so many threads meet, in warps with clocks of some width. `published` says what
-    an arrival of a warp makes known. Other blocks of the cluster are taken to arrive at its barrier; `sent`
-    learns what is over then.
+    """The barriers at which so many threads meet, in warps with clocks of some width. Other blocks of the
+    cluster are taken to arrive at its barrier; `sent` learns what is over then.
 
     `again`: by arrival at the cluster's barrier, one that came before it has completed.
     """
@@ -36,7 +36,6 @@ class Meetings:
         threads: int,
         warps: Sequence[ExecutedWarp],
         width: int,
-        published: Callable[[int, WalkStep], Clock | None],
         sent: SentActs,
     ) -> None:
         self.named: dict[int, NamedBarrier] = {}
@@ -45,7 +44,6 @@ class Meetings:
         self._threads = threads
         self._warps = warps
         self._width = width
-        self._published = published
         self._sent = sent
         self._left: dict[int, dict[int, int]] = {}  # by phase of the cluster's barrier: the warps' acts
         # By thread: the phase in which it has arrived there last, and the statement.
@@ -73,8 +71,12 @@ class Meetings:
         others = Threads(thread for thread in threads if thread not in known)
         return [*waiting, *([others] if others else [])]
 
-    def come(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
-        """Threads arrive at a barrier, or wait there, or both; yields what they wait for."""
+    def come(
+        self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...], published: _Published
+    ) -> Iterator[GroupWait]:
+        """Threads arrive at a barrier, or wait there, or both; yields what they wait for. `published` says
+        what an arrival of a warp makes known.
+        """
         match step.statement.operation.action.barrier:
             case "warp":
                 yield from self._meet_lanes(group, step, threads)
@@ -83,11 +85,11 @@ class Meetings:
                     if name is None:
                         raise HaltedError(step.position)
                     barrier = self._barrier(name)
-                    phases = self._gather(group, step, barrier, some)
+                    phases = self._gather(group, step, barrier, some, published)
                     if step.statement.does == "meet":
                         yield from self._wait(step, name, barrier, phases)
             case "cluster":
-                yield from self._meet_cluster(group, step, threads)
+                yield from self._meet_cluster(group, step, threads, published)
 
     def _meet_lanes(
         self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
@@ -99,13 +101,13 @@ class Meetings:
                 yield GroupWait(is_over, "lanes", step.position, some[0] // WARP)
 
     def _meet_cluster(
-        self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
+        self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...], published: _Published
     ) -> Iterator[GroupWait]:
         """Threads arrive at the cluster's barrier, or wait there."""
         barrier = self._barrier(_CLUSTER)
         if step.statement.does == "arrive":
             self._arrives_again(step, barrier, threads)
-            phases = self._gather(group, step, barrier, threads)
+            phases = self._gather(group, step, barrier, threads, published)
             self._arrived.update((one, (phases[one // WARP], step.position)) for one in threads)
             for number, phase in phases.items():
                 self._left.setdefault(phase, {})[number] = self._warps[number].clock.seen[number] - 1
@@ -166,7 +168,12 @@ class Meetings:
         return self._arrived.get(thread, (-1, -1))[0]
 
     def _gather(
-        self, group: ThreadGroup, step: WalkStep, barrier: NamedBarrier, threads: tuple[int, ...]
+        self,
+        group: ThreadGroup,
+        step: WalkStep,
+        barrier: NamedBarrier,
+        threads: tuple[int, ...],
+        published: _Published,
     ) -> dict[int, int]:
         """Threads arrive at a barrier: the phase that each warp arrives in."""
         statement, position = step.statement, step.statement.count_at
@@ -178,7 +185,7 @@ class Meetings:
         phases = {}
         barrier.changed_at.add(step.position)
         for number, some in by_warp(threads).items():
-            clock = self._published(number, step)
+            clock = published(number, step)
             if clock is not None and not is_named:
                 clock.exchange()
             barrier.divided |= len(some) < min(WARP, self._threads - number * WARP)

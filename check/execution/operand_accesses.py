@@ -7,10 +7,11 @@ issued, how much is known to be over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .clocks import Clock
+from .phase_waits import PhaseWaits
 from .shared_accesses import PhaseRace, SharedAccesses, TimedRead, TimedWrite
 
 __all__ = ["CommittedRead", "OperandAccesses"]
@@ -38,13 +39,13 @@ class CommittedRead(TimedRead):
 
 
 class OperandAccesses(SharedAccesses):
-    """What is read and written, and the races of products with what is written. `is_lost`: threads have gone
-    on without what they waited for.
+    """What is read and written, and the races of products with what is written. Where threads have gone on
+    without what they waited for (`waits`), nothing more is said of products.
     """
 
-    def __init__(self, clocks: Sequence[Clock], is_lost: Callable[[], bool]) -> None:
+    def __init__(self, clocks: Sequence[Clock], waits: PhaseWaits) -> None:
         super().__init__(clocks)
-        self._is_lost = is_lost
+        self._waits = waits
         self._reached: dict[int, int] = {}  # by the first byte of a line: how far products read in it
         # By mbarrier and phase: the matrices that its tensor copies bring, by where they begin.
         self.brought: dict[tuple[int, int], dict[int, CommittedRead]] = {}
@@ -83,5 +84,5 @@ class OperandAccesses(SharedAccesses):
 
     def _keep(self, race: PhaseRace) -> None:
         """What is wrong with two writes is found where loads and copies are looked at."""
-        if race.reads != "none" and not self._is_lost():
+        if race.reads != "none" and not self._waits.astray:
             super()._keep(replace(race, what="pending") if race.what == "overwritten" else race)

@@ -7,49 +7,54 @@ clock have seen it: behind a barrier of the cluster, or a phase at which the oth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from .access_records import GenericAccess
 from .warps import ExecutedWarp
 
 __all__ = ["PeerAccesses"]
 
-_Told = Callable[[int, GenericAccess, int, GenericAccess], None]
+_Rival = tuple[int, GenericAccess]
 _WRITES = frozenset(("store", "fill"))
 _MANY = 64  # accesses that are remembered before those that all warps know of are dropped
 
 
 class PeerAccesses:
-    """The accesses of a block's threads in its own shared memory, and in that of others. `told` gets the
-    warps and the accesses of each pair that nothing orders, the one that is executed first before the other.
+    """The accesses of a block's threads in its own shared memory, and in that of others. Each new one comes
+    with those before it, and their warps, that nothing orders beside it.
     """
 
-    def __init__(self, warps: Sequence[ExecutedWarp], told: _Told) -> None:
+    def __init__(self, warps: Sequence[ExecutedWarp]) -> None:
         self.warps = warps
-        self.told = told
         self._own: list[tuple[int, int, GenericAccess]] = []  # warp, its act
         self._sent: list[tuple[int, int, GenericAccess]] = []
         self._most = _MANY
 
-    def own(self, warp: int, access: GenericAccess) -> None:
+    def own(self, warp: int, access: GenericAccess) -> Sequence[_Rival]:
         """A warp accesses its own block's memory."""
-        self._hold(self._sent, warp, access)
+        found = self._rivals(self._sent, warp, access)
         self._own = self._remembered(self._own, warp, access)
+        return found
 
-    def sent(self, warp: int, access: GenericAccess) -> None:
+    def sent(self, warp: int, access: GenericAccess) -> Sequence[_Rival]:
         """A warp accesses another block's memory, at the same bytes as that one accesses here."""
-        self._hold(self._own, warp, access)
+        found = self._rivals(self._own, warp, access)
         self._sent = self._remembered(self._sent, warp, access)
+        return found
 
-    def filled(self, warp: int, access: GenericAccess) -> None:
+    def filled(self, warp: int, access: GenericAccess) -> Sequence[_Rival]:
         """A warp starts a copy into another block's memory; that block waits for it by a phase."""
-        self._hold(self._own, warp, access)
+        return self._rivals(self._own, warp, access)
 
-    def _hold(self, before: list[tuple[int, int, GenericAccess]], warp: int, access: GenericAccess) -> None:
+    def _rivals(
+        self, before: list[tuple[int, int, GenericAccess]], warp: int, access: GenericAccess
+    ) -> Sequence[_Rival]:
         peers = self.warps[warp].clock.peers
-        for other, act, one in before:
-            if peers[other] < act and not _WRITES.isdisjoint((one.does, access.does)) and one.meets(access):
-                self.told(other, one, warp, access)
+        return [
+            (other, one)
+            for other, act, one in before
+            if peers[other] < act and not _WRITES.isdisjoint((one.does, access.does)) and one.meets(access)
+        ]
 
     def _remembered(
         self, held: list[tuple[int, int, GenericAccess]], warp: int, access: GenericAccess

@@ -27,13 +27,15 @@ class _Came(NamedTuple):
 
 
 class PhaseWaits:
-    """The waits of some warps. `waiters`: by mbarrier, the warps that have waited for its phases;
-    `copied`: by warp, the mbarriers that its bulk copies complete, in their order.
+    """The waits of some warps. `waiters`: by mbarrier, the warps that have waited for its phases; `copied`:
+    by warp, the mbarriers that its bulk copies complete, in their order; `astray`: threads have gone on
+    without what they waited for.
     """
 
     def __init__(self, warps: Sequence[ExecutedWarp]) -> None:
         self.waiters: dict[int, set[int]] = {}
         self.copied: list[list[int]] = [[] for _ in warps]
+        self.astray = False
         self._warps = warps
         self._hidden = [0] * len(warps)  # by warp: its act when an arrival or a wait was relaxed last
         self._came: dict[tuple[int, int, int], _Came] = {}  # the last one, by mbarrier, warp and statement

@@ -27,7 +27,7 @@ def ring_parameters(plan: WalkPlan) -> list[str]:
     else, or by how many threads each initialise some.
     """
     guards = {name for index in plan.code.doing("init") for name in _guards(plan, index)}
-    return sorted(deciding_sizes(plan, plan.closed(guards))) if guards else []
+    return sorted(deciding_sizes(plan, plan.steps.closed(guards))) if guards else []
 
 
 def ring_lengths(plan: WalkPlan) -> tuple[int, ...]:

@@ -131,7 +131,7 @@ class TensorActs(WarpActs):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads, parts=2)
-        self.accesses = OperandAccesses([warp.clock for warp in self.warps], lambda: self.astray)
+        self.accesses = OperandAccesses([warp.clock for warp in self.warps], self.waits)
         self.races: dict[RaceKey, TensorRace] = {}
         self.outside: dict[int, Outside] = {}  # by statement
         self.misplaced: dict[int, int] = {}  # by statement: a warp that names lanes of others
@@ -316,7 +316,7 @@ class TensorActs(WarpActs):
         self._last[access.statement, access.warp, access.place] = access
 
     def _found(self, what: TensorFault, first: _Access, second: _Access) -> None:
-        if self.astray:
+        if self.waits.astray:
             return
         known = self.warps[second.warp].clock.seen[first.warp]
         released = [at for act, at in first.released if act <= known and first.warp != second.warp]

@@ -182,9 +182,9 @@ class WarpActs(BarrierActs):
                         warp.multiplied |= read.began
             else:
                 while len(warp.copy_groups) > max(act.n, 0):
-                    self.accesses.landed(warp.copy_groups.popleft(), number)
+                    self._land(warp.copy_groups.popleft(), number)
                 if act.n < 0:
-                    self.accesses.landed(warp.copies, number)
+                    self._land(warp.copies, number)
                     warp.copies = []
 
     def _write(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
@@ -200,9 +200,17 @@ class WarpActs(BarrierActs):
             for region in written_at(statement, number_at(base, some[0])):
                 act = warp.clock.seen[number]
                 made = TimedWrite(at, kind, region, doubtful, number, act, lanes_of(some))
-                self.accesses.write(made)
+                self._begin(made)
                 if copies:
                     warp.copies.append(made)
+
+    def _begin(self, write: TimedWrite) -> None:
+        """A store or a copy begins."""
+        self.accesses.write(write)
+
+    def _land(self, writes: Sequence[TimedWrite], warp: int) -> None:
+        """A warp has waited for copies of its own."""
+        self.accesses.landed(writes, warp)
 
     def _fills(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Bulk copies into shared memory."""
@@ -268,7 +276,7 @@ class WarpActs(BarrierActs):
                 if bytes_ and region.is_known:
                     filling = accessed(region.low, (1 << bytes_) - 1)
                     self.objects.hold(GenericAccess(step.position, "fill", filling, doubtful, doubtful))
-                self.accesses.write(
+                self._begin(
                     TimedWrite(
                         step.position,
                         "bulk",

@@ -26,11 +26,10 @@ _UNORDERED = {"neu": "eq", "geu": "lt", "gtu": "le", "leu": "gt", "ltu": "ge", "
 class PathTerm:
     """An operation on values, or a leaf: something that the path cannot know.
 
-    `leaves` are the names of the leaves below it, `conditions` the predicates that it depends on. `uniform`:
-    all threads of the block have the same.
+    `leaves` are the names of the leaves below it. `uniform`: all threads of the block have the same.
     """
 
-    __slots__ = ("args", "conditions", "leaves", "uniform", "words")
+    __slots__ = ("_below", "args", "leaves", "uniform", "words")
 
     def __init__(
         self, words: tuple[str, ...], args: tuple[PathValue, ...], leaves: frozenset[Hashable], uniform: bool
@@ -38,11 +37,16 @@ class PathTerm:
         self.words = words
         self.args = args
         below = [arg.conditions for arg in args if isinstance(arg, PathTerm) and arg.words]
-        self.conditions: frozenset[PathTerm] = frozenset[PathTerm]().union(*below)
-        if not words or words[0] == "setp" or words[-1] == "pred":
-            self.conditions |= {self}
+        self._below: frozenset[PathTerm] = frozenset[PathTerm]().union(*below)
         self.leaves = leaves
         self.uniform = uniform
+
+    @property
+    def conditions(self) -> frozenset[PathTerm]:
+        """The predicates that it depends on: itself, if it is one."""
+        words = self.words
+        is_predicate = not words or words[0] == "setp" or words[-1] == "pred"
+        return self._below | {self} if is_predicate else self._below
 
     def __repr__(self) -> str:
         if not self.words:

@@ -7,6 +7,7 @@ Both visit what waits in a fixed order, so that the same function always gives t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from heapq import heappop, heappush
 from typing import Generic, NamedTuple, TypeVar
@@ -71,29 +72,32 @@ def solve_forward(
     return states
 
 
-class Equations(Generic[N, V]):
-    """Values of names, each computed from the values of others: the least fixed point, found on demand.
-
-    `sources(name)` are the names that a name's value is computed from. `evaluate(name)` computes it anew
-    from what is known so far; every value is `bottom` at first. `widen(old, new, turn)` is the value to keep
-    when the `turn`-th change of a name leads from `old` to `new`; it must end every chain of changes.
-    `close` gives the final value.
+class Equations(ABC, Generic[N, V]):
+    """Values of names, each computed from the values of others: the least fixed point, found on demand. Every
+    value is `bottom` at first.
     """
 
-    def __init__(
-        self,
-        sources: Callable[[N], Iterable[N]],
-        evaluate: Callable[[N], V],
-        bottom: V,
-        widen: Callable[[V, V, int], V],
-        close: Callable[[V], V] = lambda value: value,
-    ) -> None:
-        self._sources = sources
-        self._evaluate = evaluate
+    def __init__(self, bottom: V) -> None:
         self._bottom = bottom
-        self._widen = widen
-        self._close = close
         self._values: dict[N, V] = {}
+
+    @abstractmethod
+    def _sources(self, name: N) -> Iterable[N]:
+        """The names that a name's value is computed from."""
+
+    @abstractmethod
+    def _evaluate(self, name: N) -> V:
+        """A name's value, computed anew from what is known so far."""
+
+    @abstractmethod
+    def _widen(self, old: V, new: V, turn: int) -> V:
+        """The value to keep when a change of a name, of so many, leads from `old` to `new`; it must end every
+        chain of changes.
+        """
+
+    def _close(self, value: V) -> V:
+        """The final value."""
+        return value
 
     def __getitem__(self, name: N) -> V:
         if name not in self._values:

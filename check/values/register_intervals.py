@@ -23,27 +23,15 @@ _OPPOSITES = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": 
 _BoundOf = tuple[tuple[str, str] | None, str, int]  # register, operator, number
 
 
-def _grown(old: Interval, new: Interval, turn: int) -> Interval:
-    """The interval to keep when a register's interval grows from `old` to `new`; a bound that keeps growing
-    is dropped.
-    """
-    new = old.join(new)
-    if new == old or turn <= _ROUNDS:
-        return new
-    return TOP if turn > 2 * _ROUNDS else old.widen(new)
-
-
-class RegisterIntervals:
+class RegisterIntervals(Equations[str, Interval]):
     """What the registers, operands and addresses of a function may hold."""
 
     def __init__(self, module: PtxModule, code: DecodedFunction) -> None:
+        super().__init__(NOTHING)
         self.module = module
         self.code = code
         self.function = code.function
         self._named: dict[tuple[str, int], str] = {}  # registers by operand and scope
-        self._registers: Equations[str, Interval] = Equations(
-            self._sources, self._defined, NOTHING, _grown, lambda value: TOP if value.is_nothing else value
-        )
 
     def address(self, address: Address | None, scope: int) -> Interval:
         """Where an address may point; anywhere if it could not be decoded."""
@@ -67,14 +55,14 @@ class RegisterIntervals:
     def operand(self, text: str, scope: int) -> Interval:
         """What an operand may hold."""
         register = self._named.get((text, scope))
-        return self._resolved(text, scope) if register is None else self._registers[register]
+        return self._resolved(text, scope) if register is None else self[register]
 
     def _resolved(self, text: str, scope: int) -> Interval:
         """The same of an operand that was not found to be a register yet."""
         register = self.function.register(text, scope)
         if register is not None:
             self._named[text, scope] = register[0]
-            return self._registers[register[0]]
+            return self[register[0]]
         number = number_of(text)
         if number is not None:
             return Interval(number, number, fields=number >> 32)
@@ -103,20 +91,30 @@ class RegisterIntervals:
         modelled = (i for i in definitions if self.code.operation(i).words[0] in RULES)
         return [source for index in modelled for source in self.code[index].reads]
 
-    def _defined(self, name: str) -> Interval:
+    def _widen(self, old: Interval, new: Interval, turn: int) -> Interval:
+        """A bound that keeps growing is dropped."""
+        new = old.join(new)
+        if new == old or turn <= _ROUNDS:
+            return new
+        return TOP if turn > 2 * _ROUNDS else old.widen(new)
+
+    def _close(self, value: Interval) -> Interval:
+        return TOP if value.is_nothing else value
+
+    def _evaluate(self, name: str) -> Interval:
         """The join of all of a register's definitions."""
         definitions = self.code.definitions.get(name, ())
         if not definitions or len(definitions) > _MANY:
             return TOP
         found = NOTHING
         for index in definitions:
-            one = self._evaluate(self.code[index])
+            one = self._computed(self.code[index])
             if one == TOP:
                 return TOP
             found = found.join(one)
         return found
 
-    def _evaluate(self, statement: DecodedStatement) -> Interval:
+    def _computed(self, statement: DecodedStatement) -> Interval:
         """What one instruction computes; without a rule it may be anything."""
         words, texts = statement.operation.words, statement.operands
         rule = RULES.get(words[0])

@@ -29,15 +29,11 @@ _ALL_LANES = (1 << WARP) - 1  # as a mask
 _OPAQUE = frozenset(("load", "update", "vote", "call", "arrive", "await"))
 
 
-def _changed(old: ThreadValue, new: ThreadValue, turn: int) -> ThreadValue:
-    """The value to keep of a register that was `old`; a register that keeps changing becomes unknown."""
-    return new if new == old or turn <= _CHANGES else UNKNOWN
-
-
-class RegisterThreads:
+class RegisterThreads(Equations[str, ThreadValue]):
     """What the threads hold in the registers and operands of a function."""
 
     def __init__(self, code: DecodedFunction) -> None:
+        super().__init__(UNIFORM)
         self.code = code
         self.function = code.function
         self.effects = code.effects
@@ -47,9 +43,6 @@ class RegisterThreads:
         threads = size_of(shape) if shape else 0
         self.count = min(LARGEST_BLOCK, threads or WARPGROUP)
         self._named: dict[tuple[str, int], str] = {}  # registers by operand and scope
-        self._registers: Equations[str, ThreadValue] = Equations(
-            self._sources, self._defined, UNIFORM, _changed
-        )
 
     def _sources(self, name: str) -> list[str]:
         """The registers that a register's definitions read, where these decide."""
@@ -59,16 +52,20 @@ class RegisterThreads:
         decided = (index for index in definitions if not _is_opaque(self.code.operation(index)))
         return [source for index in decided for source in self.code[index].reads]
 
-    def _defined(self, name: str) -> ThreadValue:
+    def _widen(self, old: ThreadValue, new: ThreadValue, turn: int) -> ThreadValue:
+        """A register that keeps changing becomes unknown."""
+        return new if new == old or turn <= _CHANGES else UNKNOWN
+
+    def _evaluate(self, name: str) -> ThreadValue:
         definitions = self.code.definitions.get(name, [])
         if not definitions or len(definitions) > _MANY:
             return UNKNOWN
         if len(definitions) == 1 and self.code[definitions[0]].guard is None:
-            return self._evaluate(self.code[definitions[0]], name)
+            return self._computed(self.code[definitions[0]], name)
         found = UNIFORM
         for index in definitions:
             statement = self.code[index]
-            found = found.join(self._evaluate(statement, name))
+            found = found.join(self._computed(statement, name))
             if statement.guard is not None:
                 found = found.join(self.operand(statement.guard, statement.scope))
             if found.is_unknown:
@@ -77,14 +74,14 @@ class RegisterThreads:
 
     def register(self, name: str) -> ThreadValue:
         """What the threads hold in a register, by its name in the function."""
-        return self._registers[name]
+        return self[name]
 
     def operand(self, text: str, scope: int) -> ThreadValue:
         """What the threads hold in an operand."""
         if text[:1] == "!":
             return self._negated(self.operand(text[1:].strip(), scope))
         name = self._named.get((text, scope))
-        return self._resolved(text, scope) if name is None else self._registers[name]
+        return self._resolved(text, scope) if name is None else self[name]
 
     def _resolved(self, text: str, scope: int) -> ThreadValue:
         """The same of an operand that was not found to be a register yet."""
@@ -99,7 +96,7 @@ class RegisterThreads:
         register = self.function.register(text, scope)
         if register:
             self._named[text, scope] = register[0]
-            return self._registers[register[0]]
+            return self[register[0]]
         if not text.startswith("%"):
             return UNIFORM  # a variable's address
         name = text.lstrip("%").split(".")[0]
@@ -126,7 +123,7 @@ class RegisterThreads:
         assumed = text == "%tid.x" and not self.line
         return UNKNOWN if known is None else ThreadValue(tuple(known), assumed=assumed)
 
-    def _evaluate(self, statement: DecodedStatement, name: str) -> ThreadValue:
+    def _computed(self, statement: DecodedStatement, name: str) -> ThreadValue:
         """What an instruction computes in every thread, in a register that it writes."""
         operation, texts = statement.operation, statement.operands
         if operation.does == "load":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..values.lane_numbers import LaneNumbers
 from .block_walk import BlockAct
@@ -29,8 +29,7 @@ class BlockAccess:
     """An access by one thread. `complete` is the position of the act that makes it complete, if one has.
 
     `group` counts the groups that its thread had committed before it. `arrival` is the position of the act
-    by which its thread arrives at an mbarrier for it. `beside` are the accesses of all threads by the same
-    act.
+    by which its thread arrives at an mbarrier for it.
     """
 
     act: BlockAct
@@ -41,7 +40,6 @@ class BlockAccess:
     complete: int | None = None
     group: int = 0
     arrival: int | None = None
-    beside: list[BlockAccess] = field(default_factory=list)
     units: Sequence[int] = ()  # of memory, of _UNIT bytes
 
     @property

@@ -84,6 +84,7 @@ class _BlockOrder:
         self.warps = [thread // WARP for thread in threads]
         self.copies = _CopyGroups([0] * count)
         self.drains = _CopyGroups([0] * count)
+        self.made: dict[int, Sequence[BlockAccess]] = {}  # by position of an act: those of all threads
         # By class and unit: the last access of each statement and thread.
         self.units: tuple[dict[int, dict[tuple[int, int], BlockAccess]], ...] = ({}, {}, {})
         self.fences: list[list[int]] = [[] for _ in threads]
@@ -161,9 +162,10 @@ class _BlockOrder:
         for lane in act.lanes:
             low = number_at(act.low, lane)
             if low is not None and lane not in self.stuck:
-                one = BlockAccess(act, lane, low, low + act.width, position, beside=made)
+                one = BlockAccess(act, lane, low, low + act.width, position)
                 one.units = units_of(one)
                 made.append(one)
+        self.made[position] = made
         if made and (doubtful := self._doubtful(made)):
             for access in made:
                 yield from self._judged(access, doubtful)
@@ -183,7 +185,9 @@ class _BlockOrder:
             for unit in touched & units.keys()
             for before in units[unit].values()
         }
-        return frozenset(act for act, before in met.items() if not self._all_ordered(before.beside, made))
+        return frozenset(
+            act for act, before in met.items() if not self._all_ordered(self.made[before.position], made)
+        )
 
     def _all_ordered(self, firsts: Sequence[BlockAccess], seconds: Sequence[BlockAccess]) -> bool:
         """Whether `_what` is surely None for accesses of one act and those of another one."""
@@ -274,13 +278,15 @@ class _BlockOrder:
         """
         yield first, second
         if second.act.kind == "drain" and first.act.kind in GENERIC_WRITES:
-            stored = self._stored_for_all(second)
-            yield from ((one, second) for one in first.beside if one.lane != first.lane and one.low in stored)
+            yield from ((one, second) for one in self._stored_beside(first, second))
         elif first.act.kind == "drain" and second.act.kind in GENERIC_WRITES:
-            stored = self._stored_for_all(first)
-            yield from (
-                (first, one) for one in second.beside if one.lane != second.lane and one.low in stored
-            )
+            yield from ((first, one) for one in self._stored_beside(second, first))
+
+    def _stored_beside(self, write: BlockAccess, drain: BlockAccess) -> Iterator[BlockAccess]:
+        """The writes of other threads by the same act, of what a bulk store is taken to store for all."""
+        stored = self._stored_for_all(drain)
+        beside = self.made[write.position]
+        return (one for one in beside if one.lane != write.lane and one.low in stored)
 
     def _stored_for_all(self, access: BlockAccess) -> range:
         """The bytes that a bulk store of unknown size stores, which one warp alone starts for others.
@@ -295,7 +301,7 @@ class _BlockOrder:
         if len({self.warps[lane] for lane in act.lanes}) == 1:
             alone = not isinstance(act.low, LaneNumbers) or len({*act.low.values} - {None}) == 1
             return range(_ADDRESSES if alone else 0)
-        lows = sorted(one.low for one in access.beside)
+        lows = sorted(one.low for one in self.made[access.position])
         apart = min(after - before for before, after in pairwise(lows)) if act.certain and lows[1:] else 0
         return range(access.low, access.low + apart)
 

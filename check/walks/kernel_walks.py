@@ -83,14 +83,16 @@ class KernelWalks:
         """Whether the blocks of a cluster can be executed together."""
         return clusters_together(self.steps, self.cluster)
 
-    @cached_property
+    @property
     def clusters(self) -> Sequence[KernelWalks]:
         """The same in clusters whose blocks can be executed together: of one size, if that is known; of
         several ones, if a host says the size. Of a kernel for pairs that does not ask for it, one pair: what
         reaches behind it stops the execution.
         """
-        if self.are_together:
-            return (self,)
+        return (self,) if self.are_together else self._usual_clusters
+
+    @cached_property
+    def _usual_clusters(self) -> Sequence[KernelWalks]:
         if asks_for_blocks(self.steps):
             return self._of_sizes(_BLOCKS)
         return self._of_sizes((_PAIR,)) if works_in_pairs(self.steps) else ()

@@ -6,7 +6,7 @@ goes one way or the other. An atomic whose result decides nothing orders nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from .walk_steps import WalkSteps
@@ -23,20 +23,12 @@ _COMMON = frozenset(("global", "generic"))
 
 
 class MemoryMeetings:
-    """The atomics and strong loads of a function. `counted` are the statements that walks execute, `made_by`
-    says whether a predicate is computed from what some statements bring.
-    """
+    """The atomics and strong loads of a function. `counted` are the statements that walks execute."""
 
-    def __init__(
-        self,
-        steps: WalkSteps,
-        counted: Iterable[int],
-        made_by: Callable[[str, Collection[int]], bool],
-    ) -> None:
+    def __init__(self, steps: WalkSteps, counted: Iterable[int]) -> None:
         self.steps = steps
         self.code = steps.code
         self._counted = frozenset(i for i in counted if self.code.operation(i).does not in _ENDS)
-        self._made_by = made_by
 
     @cached_property
     def _reading(self) -> frozenset[int]:
@@ -116,7 +108,7 @@ class MemoryMeetings:
         `predicate` it branches.
         """
         polling = self._polling(number)
-        return bool(polling) and (predicate is None or self._made_by(predicate, polling))
+        return bool(polling) and (predicate is None or self.steps.are_behind(predicate, polling))
 
     def _polling(self, number: int) -> set[int]:
         """The statements of the innermost loop around a block that read what other threads may write."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from ..memory.matrices import described
 from ..memory.tensor_places import TENSOR_ACTIONS, tensor_texts
-from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
 from ..ptx.operation import BROUGHT, DATA, ORDINARY
@@ -117,7 +116,7 @@ class WalkPlan:
                 waiting += (register for register in guard if register in self.steps.differing)
             if statement.does == "bulk-copy" and statement.address is not None and statement.address.base:
                 waiting += self.code.unique((statement.address.base,), statement.scope)
-        return self.closed(waiting)
+        return self.steps.closed(waiting)
 
     @cached_property
     def real_loads(self) -> frozenset[int]:
@@ -142,7 +141,7 @@ class WalkPlan:
         """
         behind = {
             index
-            for index in self.statements_behind((predicate,))
+            for index in self.steps.statements_behind((predicate,))
             for operation in (self.code.operation(index),)
             if operation.does in BROUGHT and operation.space not in _CONSTANT
         }
@@ -150,7 +149,7 @@ class WalkPlan:
 
     def is_scaled(self, predicate: str) -> bool:
         """Whether a predicate is computed from a floating-point number that is loaded from global memory."""
-        return self._made_by(predicate, self.real_loads)
+        return self.steps.are_behind(predicate, self.real_loads)
 
     def _slice(self) -> set[str]:
         """The registers that addresses, descriptors and branches depend on."""
@@ -181,14 +180,14 @@ class WalkPlan:
                 if statement.does in _COPIED:
                     waiting += (name for name, _ in self.data.origins(index) or ())
         self.deciding = frozenset(waiting)
-        wanted = self.closed(waiting)
+        wanted = self.steps.closed(waiting)
         if self._rereads(wanted) and not (self.reads and self._stores_anywhere):
             self.reread = True
             words = (self.code[index] for index in self.code.doing(*ORDINARY))
             shared = (statement for statement in words if statement.operation.space == "shared")
             moved = {name for statement in shared for name in statement.reads}
             self.deciding |= moved
-            wanted = self.closed([*wanted, *moved])
+            wanted = self.steps.closed([*wanted, *moved])
         return wanted | self._tensor_slice() if self.tensors else wanted
 
     def _tensor_slice(self) -> set[str]:
@@ -201,10 +200,10 @@ class WalkPlan:
             self._acting.add(index)
             statement = self.code[index]
             waiting += statement.reads if statement.does in _ALLOCATING else self._named(statement)
-        wanted = self.closed(waiting)
+        wanted = self.steps.closed(waiting)
         loads = (self.code[index] for index in self.code.doing("load"))
         read = (one for one in loads if not wanted.isdisjoint(one.writes) and one.operation.space == "shared")
-        return self.closed([*wanted, *(name for statement in read for name in statement.reads)])
+        return self.steps.closed([*wanted, *(name for statement in read for name in statement.reads)])
 
     def _is_shared(self, statement: DecodedStatement) -> bool:
         """Whether data lie in shared memory, of this block or of another one of the cluster."""
@@ -229,10 +228,6 @@ class WalkPlan:
         """Whether threads write where the PTX does not say whether it is shared memory."""
         stores = map(self.code.operation, self.code.doing("store", "update"))
         return any(operation.space == "generic" for operation in stores)
-
-    def closed(self, registers: Iterable[str]) -> set[str]:
-        """Some registers, and all that their values are computed from."""
-        return closure(registers, self.steps.made_from.__getitem__)
 
     def _named(self, statement: DecodedStatement) -> tuple[str, ...]:
         """The registers that a statement that counts needs: of a product its descriptors and its guard, of a
@@ -314,16 +309,7 @@ class WalkPlan:
     @cached_property
     def meetings(self) -> MemoryMeetings:
         """Where threads may meet by what they read from memory."""
-        return MemoryMeetings(self.steps, self.roles, self._made_by)
-
-    def _made_by(self, predicate: str, statements: Collection[int]) -> bool:
-        """Whether a predicate is computed from what some statements bring."""
-        return any(index in statements for index in self.statements_behind((predicate,)))
-
-    def statements_behind(self, registers: Iterable[str]) -> Iterator[int]:
-        """The statements that compute registers, and all that these are computed from."""
-        for name in self.closed(registers):
-            yield from self.code.definitions.get(name, ())
+        return MemoryMeetings(self.steps, self.roles)
 
     def written_by(self, register: str, before: int) -> int | None:
         """The statement that has written what a register holds before another one; None if not known."""

@@ -6,7 +6,7 @@ All walks and executions of a function share them, and where they lay its variab
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -362,6 +362,19 @@ class WalkSteps:
         return self.made_of(
             name for index in self.code.doing("map-address") for name in self.code[index].writes
         )
+
+    def closed(self, registers: Iterable[str]) -> set[str]:
+        """Some registers, and all that their values are computed from."""
+        return closure(registers, self.made_from.__getitem__)
+
+    def statements_behind(self, registers: Iterable[str]) -> Iterator[int]:
+        """The statements that compute registers, and all that these are computed from."""
+        for name in self.closed(registers):
+            yield from self.code.definitions.get(name, ())
+
+    def are_behind(self, predicate: str, statements: Collection[int]) -> bool:
+        """Whether a predicate is computed from what some statements bring."""
+        return any(index in statements for index in self.statements_behind((predicate,)))
 
     def made_of(self, registers: Iterable[str]) -> set[str]:
         """Some registers, and all that are computed from them."""

@@ -156,9 +156,22 @@ def equations(
     sources: Any,
     evaluate: Callable[[Any], Any],
     widen: Callable[[Any, Any, int], Any] = lambda old, new, turn: new,
-    **more: Any,
+    close: Callable[[Any], Any] = lambda value: value,
 ) -> Equations[Any, Any]:
-    return Equations(lambda name: sources[name], evaluate, 0, widen, **more)
+    class Solved(Equations[Any, Any]):
+        def _sources(self, name: Any) -> Any:
+            return sources[name]
+
+        def _evaluate(self, name: Any) -> Any:
+            return evaluate(name)
+
+        def _widen(self, old: Any, new: Any, turn: int) -> Any:
+            return widen(old, new, turn)
+
+        def _close(self, value: Any) -> Any:
+            return close(value)
+
+    return Solved(0)
 
 
 SOURCES = st.lists(
