@@ -10,7 +10,9 @@ import pytest
 from ptxmma.check.check_file import check_text
 
 TESTS = Path(__file__).resolve().parents[1]
-KERNELS = {path.stem: path for folder in ("kernels", "check/cases") for path in (TESTS / folder).glob("*.ptx")}
+KERNELS = {
+    path.stem: path for folder in ("kernels", "check/cases") for path in (TESTS / folder).glob("*.ptx")
+}
 NAMES = [
     "cutlass-67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling",
     "fla-3.9.0-fla_chunk_gla_bwd_kernel_inter",
