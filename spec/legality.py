@@ -17,6 +17,7 @@ from .mnemonics import ANY_SHAPE, ILLEGAL, LEGAL, UNKNOWN, MnemonicGroup, NamedM
 from .model import Form
 from .naming import instructions_like, matching
 from .nodes import Version, nearest
+from .open_gates import OpenGates
 from .operand_rules import fits, nameless, written
 from .quantities import counted
 from .special_registers import type_of
@@ -75,11 +76,10 @@ class Judge:
         self.ptx = ptx
         self.target = target
         self._families = tuple(family for one in spellings.values() for family in one.families)
-        self._groups = {name: MnemonicGroup(one, self.is_open) for name, one in spellings.items()}
+        self._gates = OpenGates(isa, ptx, target)
+        self._groups = {name: MnemonicGroup(one, self._gates.is_open) for name, one in spellings.items()}
         self._longest = max(name.count(".") for name in self._groups) + 1
         self._begins: dict[tuple[str, ...], MnemonicGroup | None] = {}
-        self._gates: dict[EffectiveGate, tuple[Reason, ...]] = {}
-        self._open: dict[int, bool] = {}
         self._name_note = isa.name_note(target, ptx) if target else None
         self._named: dict[str, tuple[NamedMnemonic, str]] = {}
         self._plain: dict[tuple[int, int], Verdict] = {}
@@ -295,39 +295,12 @@ class Judge:
         return Reason("opcode.unknown", f"{message}{hint}")
 
     def is_open(self, gate: EffectiveGate) -> bool:
-        """Whether a gate is open for this version and target. Memoised by identity: `isa` keeps each gate."""
-        known = self._open.get(id(gate))
-        if known is None:
-            known = self._open[id(gate)] = not self.gate_reasons(gate)
-        return known
+        """Whether a gate is open for this version and target."""
+        return self._gates.is_open(gate)
 
     def gate_reasons(self, gate: EffectiveGate) -> tuple[Reason, ...]:
         """Why a gate is shut for this version and target; empty when it is open."""
-        if gate not in self._gates:
-            self._gates[gate] = tuple(self._gate_reasons(gate))
-        return self._gates[gate]
-
-    def _gate_reasons(self, gate: EffectiveGate) -> Iterator[Reason]:
-        since = gate.since
-        if self.target is not None:
-            begins = dict(gate.targets)
-            exists = self.isa.index.targets[self.target].since
-            if self.target not in begins:
-                begun = max(self.ptx, gate.since)
-                admitted = ", ".join(name for name, begin in gate.targets if begin <= begun) or "none"
-                yield Reason("gate.target", f"not on {self.target}; it needs one of {admitted}")
-            else:
-                since = begins[self.target]
-            if exists > self.ptx:
-                yield Reason(
-                    "gate.target_version",
-                    f"the target {self.target} itself needs PTX ISA {exists} or later",
-                )
-                since = gate.since
-        if self.ptx < since:
-            yield Reason("gate.since", f"it needs PTX ISA {since} or later, not {self.ptx}")
-        if gate.removed is not None and self.ptx >= gate.removed:
-            yield Reason("gate.removed", f"it was removed in PTX ISA {gate.removed}")
+        return self._gates.reasons(gate)
 
     def judge_operands(
         self, variant: Variant, statement: Statement
