@@ -170,6 +170,8 @@ class BarrierActs:
         before, is_placed = self.mbarriers.get(address), is_doubtful(group, step)
         if before is not None and not (address in self.invalid or is_placed or before.is_placed):
             self.overlaid.setdefault(step.position, before.init[2])
+        elif len(threads) > 1 and not is_placed:
+            self.overlaid.setdefault(step.position, step.position)
         self.invalid.discard(address)
         self._use_ends(step, address, threads)
         position = step.statement.operation.action.count

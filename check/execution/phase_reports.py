@@ -228,6 +228,9 @@ class PhaseReports:
         """An mbarrier that is initialised where one is valid."""
         steps = [(before, "initialises the mbarrier"), (again, "initialises it again")]
         what = "it is initialised again, and mbarrier.inval has not ended the one that is there"
+        if before == again:
+            steps = [(again, "initialises the mbarrier, in several threads")]
+            what = "several threads initialise it, all but the first where it is valid"
         return self._of_barrier("barrier-uninitialised", True, what, steps)
 
     def _of_barrier(self, name: str, doubtful: bool, what: str, steps: list[tuple[int, str]]) -> Finding:

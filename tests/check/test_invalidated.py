@@ -207,3 +207,23 @@ def test_an_mbarrier_is_invalidated_behind_a_product(
     found = [one for one in check_text(text, "k.ptx").findings if one.rule == "barrier-uninitialised"]
     assert [one.tier for one in found] == tiers
     assert all(one.readings == ((("wait-scope", "warp"),),) for one in found if one.tier == "reading")
+
+
+@pytest.mark.parametrize(
+    ("made", "rules"),
+    [
+        ("setp.ne.u32 %p4,%r1,0; @!%p4 mbarrier.init.shared::cta.b64 [%r2],64;", set()),
+        ("elect.sync _|%p4,-1; @%p4 mbarrier.init.shared::cta.b64 [%r2],64;", {"barrier-uninitialised"}),
+        ("setp.lt.u32 %p4,%r1,2; @%p4 mbarrier.init.shared::cta.b64 [%r2],64;", {"barrier-uninitialised"}),
+        (
+            "setp.lt.u32 %p4,%r1,2; mad.lo.u32 %r3,%r1,8,%r2; @%p4 mbarrier.init.shared::cta.b64 [%r3],64;",
+            set(),
+        ),
+    ],
+    ids=["a thread", "a lane of each warp", "two lanes", "two lanes, each another one"],
+)
+def test_one_thread_initialises(made: str, rules: set[str]) -> None:
+    head, body = KERNEL.split("@!%p1 mbarrier.init.shared::cta.b64 [%r2],64;\n")
+    rest = body.replace("@!%p1 mbarrier.init.shared::cta.b64 [%r2+8],64;\n", "").replace("THEN", "")
+    findings = check_text(f"{head}{made}\n{rest}", "k.ptx").findings
+    assert {(one.rule, one.tier) for one in findings} == {(rule, "likely") for rule in rules}

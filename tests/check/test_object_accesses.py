@@ -93,3 +93,10 @@ def test_in_a_block_of_unknown_size_it_is_likely(block: str) -> None:
     text = text.replace(".reqntid 64, 1, 1", block)
     found = {(one.tier, one.rule) for one in check_text(text, "k.ptx").findings}
     assert ("likely", "barrier-accessed") in found
+
+
+def test_what_lies_on_one_mbarrier_is_told_once() -> None:
+    then = "ld.shared.b32 %r4,[%r2+1024]; ld.shared.b32 %r5,[%r2+1028]; ld.shared.b32 %r6,[%r2+1032];"
+    text = KERNEL.replace("FIRST", "").replace("THEN", then).replace("LAST", "")
+    told = [one for one in check_text(text, "k.ptx").findings if one.rule == "barrier-accessed"]
+    assert sorted(one.more for one in told) == [0, 1]  # the second is about the other mbarrier
