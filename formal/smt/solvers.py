@@ -44,7 +44,7 @@ def _ask_z3(smt: str, milliseconds: int) -> SolverAnswer:
 
 @cache
 def _z3_of_bits() -> z3.Tactic:
-    """How z3 solves bit-vectors: what leaves little to solve, then bits."""
+    """How z3 solves bit-vectors: what leaves little to solve, then bits, of which equal ones are one."""
     import z3
 
     return z3.Then(
@@ -53,6 +53,7 @@ def _z3_of_bits() -> z3.Tactic:
         "solve-eqs",
         "elim-uncnstr",
         "bit-blast",
+        "aig",
         "sat",
     )
 
