@@ -62,6 +62,7 @@ Does = Literal[
     "tensor-copy",
     "tensor-shift",
     "tensor-fence",
+    "tensor-release",
     "allocate",
     "deallocate",
     "end-allocation",

@@ -4,7 +4,8 @@ A load or store is complete for its own warp behind the warp's wait, and for oth
 A product, a copy or a shift is complete for warps that know of a phase of an mbarrier at which a commit
 behind it arrives: of each warp, a clock also counts those that are known to be complete. Those that a warp
 knows to be issued execute in their order (9.7.16.6.2 lists the pairs), but for one pair: a product that reads
-what another one leaves.
+what another one leaves. By the letter, what orders two warps stands between two fences for tensor memory: a
+clock counts what each warp did before its last fence of the first kind.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ __all__ = ["Outside", "RaceKey", "TensorActs", "TensorFault", "TensorRace"]
 TensorFault = Literal[
     "early",
     "unfenced",
+    "unreleased",
+    "unacquired",
     "overwritten",
     "load-pending",
     "store-pending",
@@ -62,7 +65,9 @@ class TensorRace(NamedTuple):
     """Two accesses of tensor memory whose `places` meet, by two warps or by one; `first` is executed first.
 
     what: `early` (of what a product, copy or shift may yet access), `unfenced` (that is complete, but no
-    fence of the accessing warp stands behind its wait), `overwritten` (of what others may yet load),
+    fence of the accessing warp stands behind its wait), `unreleased` (that is ordered before the other, but
+    no fence of its warp stands before what orders the two), `unacquired` (the same, and none of the other's
+    stands behind it), `overwritten` (of what others may yet load),
     `load-pending` (of what is loaded, and no wait for the load stands before what orders the two),
     `store-pending` (the same of a store), `unordered` (nothing orders a store before what accesses its
     places), `freed` (nothing orders an access before the deallocation of its places), `unpipelined` (a
@@ -84,14 +89,14 @@ class TensorRace(NamedTuple):
 
 class _Access:
     """An access by a warp. It begins at one of the warp's acts, `act`, and is known to be complete at
-    another, `end`. `number`: the place of a product, copy or shift among those of its warp. `only_reads`: it
-    writes nothing there. `behind`: something was written there before. `reallocated`: it deallocates, and an
-    allocation has come since, which may be of the same columns.
+    another, `end`. `order`: its place among the accesses of its warp; `number`: that of a product, copy or
+    shift among those. `only_reads`: it writes nothing there. `behind`: something was written there before.
+    `reallocated`: it deallocates, and an allocation has come since, which may be of the same columns.
     """
 
     __slots__ = (
-        *("act", "behind", "does", "doubtful", "end", "number", "only_reads", "place", "reallocated"),
-        *("released", "statement", "warp"),
+        *("act", "behind", "does", "doubtful", "end", "number", "only_reads", "order", "place"),
+        *("reallocated", "released", "statement", "warp"),
     )
 
     def __init__(
@@ -107,7 +112,7 @@ class _Access:
         self.statement, self.does = step.position, step.statement.does
         self.warp, self.act, self.place, self.doubtful = warp, act, place, doubtful
         self.only_reads, self.number = only_reads, number
-        self.end = NEVER
+        self.end, self.order = NEVER, 0
         self.released: list[tuple[int, int]] = []  # before it is waited for: acts that make something known
         self.behind = self.reallocated = False
 
@@ -130,7 +135,7 @@ class TensorActs(WarpActs):
     accesses: OperandAccesses
 
     def __init__(self, threads: int) -> None:
-        super().__init__(threads, parts=2)
+        super().__init__(threads, parts=3)
         self.accesses = OperandAccesses([warp.clock for warp in self.warps], self.waits)
         self.races: dict[RaceKey, TensorRace] = {}
         self.outside: dict[int, Outside] = {}  # by statement
@@ -140,6 +145,7 @@ class TensorActs(WarpActs):
         # By warp: loads and stores that were not waited for.
         self._pending: list[list[_Access]] = [[] for _ in self.warps]
         self._issued = [0] * self.count  # by warp: its products, copies and shifts
+        self._accessed = [0] * self.count  # by warp: all of its accesses
         # By warp: how many of those of others execute before its own.
         self._covered: list[dict[int, int]] = [{} for _ in self.warps]
         self._fenced: list[Sequence[int]] = [[0] * self.width for _ in self.warps]
@@ -170,6 +176,12 @@ class TensorActs(WarpActs):
                 self._wait(warp, "tensor-store")
             case "tensor-fence":
                 self._fenced[warp] = self.warps[warp].clock.seen[:]
+            case "tensor-release":
+                self._release(warp)
+
+    def _release(self, warp: int) -> None:
+        """What a warp did comes before what it makes known from here on."""
+        self.warps[warp].clock.seen[2 * self.count + warp] = self._accessed[warp]
 
     def _is_relaxed(self, step: WalkStep) -> bool:
         """The fences of tensor memory order it beside relaxed arrivals and waits, too."""
@@ -180,6 +192,8 @@ class TensorActs(WarpActs):
         act = self.warps[number].clock.seen[number]
         for access in self._pending[number]:
             access.released.append((act, step.position))
+        if step.statement.operation.tells_later:
+            self._release(number)
         clock = super()._published(number, step)
         if clock is not None and step.statement.operation.tells_later:
             for warp, issued in {**self._covered[number], number: self._issued[number]}.items():
@@ -297,6 +311,8 @@ class TensorActs(WarpActs):
         told by what a path of one thread allocates.
         """
         place = access.place
+        self._accessed[access.warp] += 1
+        access.order = self._accessed[access.warp]
         allocated = 0 if access.does == "deallocate" else self.columns.count(place.block)
         if allocated and place.own.high > allocated and access.statement not in self.outside:
             self.outside[access.statement] = Outside(
@@ -349,7 +365,7 @@ class TensorActs(WarpActs):
             return None if self._fenced[now.warp][engine] >= before.number else "unfenced"
         own, loads = before.warp == now.warp, before.does == "fetch"
         if before.end != NEVER if own else seen[before.warp] >= before.end:
-            return None
+            return self._apart(before, now)
         if own or seen[before.warp] >= before.act:
             return "load-pending" if loads else "store-pending"
         return "overwritten" if loads else "unordered"
@@ -368,9 +384,10 @@ class TensorActs(WarpActs):
         it: this edition or a later one lists all pairs that compilers emit, but for a result that another
         product reads as an operand.
         """
-        seen = self.warps[now.warp].clock.seen
-        if seen[self.count + before.warp] >= before.number:
-            return None
+        seen, engine = self.warps[now.warp].clock.seen, self.count + before.warp
+        if seen[engine] >= before.number:
+            is_fenced = self._fenced[now.warp][engine] >= before.number
+            return None if before.warp == now.warp or is_fenced else "unfenced"
         if before.warp != now.warp and seen[before.warp] < before.act:
             return "parallel"
         results = before.does == now.does == "tensor-multiply" and not before.only_reads and now.only_reads
@@ -380,4 +397,13 @@ class TensorActs(WarpActs):
         if before.warp != now.warp:
             covered = self._covered[now.warp]
             covered[before.warp] = max(covered.get(before.warp, 0), before.number)
-        return None
+        return self._apart(before, now)
+
+    def _apart(self, before: _Access, now: _Access) -> TensorFault | None:
+        """Which fence is missing between an access and one that is known to come later."""
+        if before.warp == now.warp:
+            return None
+        made = 2 * self.count + before.warp
+        if self.warps[now.warp].clock.seen[made] < before.order:
+            return "unreleased"
+        return None if self._fenced[now.warp][made] >= before.order else "unacquired"

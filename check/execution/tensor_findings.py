@@ -30,6 +30,8 @@ __all__ = ["tensor_findings"]
 _RULES: dict[TensorFault, str] = {
     "early": "tensor-product-pending",
     "unfenced": "tensor-product-pending",
+    "unreleased": "tensor-unfenced",
+    "unacquired": "tensor-unfenced",
     "overwritten": "tensor-overwritten",
     "load-pending": "tensor-load-pending",
     "store-pending": "tensor-store-pending",
@@ -39,11 +41,15 @@ _RULES: dict[TensorFault, str] = {
     "parallel": "tensor-product-pending",
     "stale": "tensor-outside",
 }
+_THREADS: Undefined = ((("thread-fences", "needed"),),)
 _OPEN: Mapping[TensorFault, Undefined] = {
     "unfenced": ((("product-fence", "needed"),),),
+    "unreleased": _THREADS,
+    "unacquired": _THREADS,
     "freed": ((("freed-access", "undefined"),),),
 }
 _READ: Undefined = ((("load-read", "unordered"),),)
+_FENCES = frozenset(("unfenced", "unreleased", "unacquired"))  # nothing else is missing
 _LATER = frozenset(("early", "overwritten", "unpipelined", "stale"))  # what comes second comes too early
 _LIKELY = frozenset(("load-pending", "store-pending", "unpipelined"))
 _DOES = {
@@ -60,6 +66,8 @@ _UNORDERED = "no barrier, and no phase of an mbarrier, orders the two"
 _WHY: dict[TensorFault, str] = {
     "early": _PENDING,
     "unfenced": "no fence for tensor memory stands behind the wait for the {first}",
+    "unreleased": "no fence for tensor memory stands in the first warp before what orders the two",
+    "unacquired": "no fence for tensor memory stands in the second warp behind what orders the two",
     "overwritten": _UNORDERED,
     "load-pending": "no wait for the load stands before what orders the two",
     "store-pending": "no wait for the store stands before what orders the two",
@@ -120,9 +128,9 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
         return ()
     told: dict[tuple[str, int], list[TensorRace]] = {}
     races = found.races.values()
-    for race in sorted(races, key=lambda race: (race.what == "unfenced", race.doubtful, race.first)):
+    for race in sorted(races, key=lambda race: (race.what in _FENCES, race.doubtful, race.first)):
         name = _RULES[race.what]
-        if race.what == "unfenced":
+        if race.what in _FENCES:
             key = name, -1
         else:
             culprit = race.second if race.what in _LATER else race.first

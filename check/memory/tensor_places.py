@@ -37,7 +37,10 @@ __all__ = [
 COMMITTED = frozenset(("tensor-multiply", "tensor-copy", "tensor-shift"))
 # What is done to allocated tensor memory, or orders it, beside arrivals.
 TENSOR_ACTIONS = COMMITTED | frozenset(
-    ("fetch", "fetch-wait", "tensor-store", "tensor-store-wait", "tensor-fence", "deallocate")
+    (
+        *("fetch", "fetch-wait", "tensor-store", "tensor-store-wait"),
+        *("tensor-fence", "tensor-release", "deallocate"),
+    )
 )
 _LANES = 128
 _COLUMNS = (1 << 16) - 1  # the bits of an address that are its column

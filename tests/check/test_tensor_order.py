@@ -4,6 +4,8 @@ In PIPELINE one thread multiplies, and four warps load the result in every round
 and products read what threads store to tensor memory. A case is a kernel with some of its lines replaced.
 9.7.16.6.4.4 demands the wait for a load or store before what makes it known; a product is complete for those
 who know of a phase at which a commit behind it arrives; 9.7.16.6.4.5 says what a register's dependency orders.
+By the letter of 9.7.16.6.3, what orders two threads stands between a fence of each; a commit is the first one,
+too (9.7.16.6.4.2), and one thread needs none.
 """
 
 from __future__ import annotations
@@ -92,6 +94,7 @@ BLOCK = (
     + TAIL
 )
 LOAD_PENDING, STORE_PENDING = "tensor-load-pending", "tensor-store-pending"
+UNFENCED = "tensor-unfenced"
 PRODUCT_PENDING, OVERWRITTEN = "tensor-product-pending", "tensor-overwritten"
 
 IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
@@ -138,7 +141,14 @@ IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
     "the commit before the product": ([(MULTIPLY + COMMIT, COMMIT + MULTIPLY)], [("error", PRODUCT_PENDING)]),
     "no fence behind the wait for the product": ([(FULL + AFTER, FULL)], [("reading", PRODUCT_PENDING)]),
     "the fence before the wait for the product": ([(FULL + AFTER, AFTER + FULL)], [("reading", PRODUCT_PENDING)]),
-    "no fence before the release": ([(LOADED + BEFORE + ARRIVE, LOADED + ARRIVE)], []),
+    "no fence before the release": ([(LOADED + BEFORE + ARRIVE, LOADED + ARRIVE)], [("reading", UNFENCED)]),
+    "the fence behind the release": ([(BEFORE + ARRIVE, ARRIVE + BEFORE)], [("reading", UNFENCED)]),
+    "the fence before the last load": ([(LAST + LOADED + BEFORE, BEFORE + LAST + LOADED)], [("reading", UNFENCED)]),
+    # It orders what is issued, and the wait blocks the thread.
+    "the fence before the wait for the loads": ([(LOADED + BEFORE, BEFORE + LOADED)], []),
+    "no fence behind the wait for the release": ([(EMPTY + AFTER, EMPTY)], [("reading", UNFENCED)]),
+    "the fence before the wait for the release": ([(EMPTY + AFTER, AFTER + EMPTY)], [("reading", UNFENCED)]),
+    "another fence behind the product, too": ([(MULTIPLY, MULTIPLY + AFTER)], []),
     "what is loaded lies beside the product": (
         [(LOADED, ""), ("[%r4];", "[%r4+32];"), ("[%r4+28]", "[%r4+60]"), (FULL, FULL)],
         [],
@@ -238,9 +248,55 @@ IN_A_BLOCK: dict[str, tuple[Lines, Told]] = {
     ),
     "no fence anywhere": (
         [(BEFORE, ""), (AFTER, "")],
-        [("reading", PRODUCT_PENDING)],
+        [("reading", PRODUCT_PENDING), ("reading", UNFENCED)],
+    ),
+    "no fence behind the barrier that makes the store known": (
+        [(STORED + KNOWN, f"{STORED}{BEFORE}bar.sync 0;\n")],
+        [("reading", UNFENCED)],
+    ),
+    "no fence before the barrier that makes the store known": (
+        [(STORED + KNOWN, f"{STORED}bar.sync 0;\n{AFTER}")],
+        [("reading", UNFENCED)],
+    ),
+    "two barriers, and a fence outside each": ([(KNOWN, f"{BEFORE}bar.sync 0;\nbar.sync 1;\n{AFTER}")], []),
+    "a fence of each kind between two barriers": (
+        [(KNOWN, f"bar.sync 0;\n{BEFORE}{AFTER}bar.sync 1;\n")],
+        [("reading", UNFENCED)],
+    ),
+    "one warp stores and multiplies": (
+        [("128, 1, 1", "32, 1, 1"), (STORED + KNOWN, STORED + "bar.warp.sync -1;\n")],
+        [],
     ),
 }  # fmt: skip
+
+
+DONE = waited("DONE", "tile+16", "0")
+BEHIND_A_COMMIT = (
+    HEAD.replace("THREADS", "64")
+    .replace("ALLOCATES", "0")
+    .replace("ISSUES", "0")
+    .replace("[tile+16], 128", "[tile+16], 1")
+    + "add.u32 %r8, %r3, 64;\nmov.u32 %r6, 0;\nsetp.eq.u32 %p5, %r1, 32;\n@!%p1 bra SECOND;\n"
+    + f"{STORE}{STORED}@%p2 {MULTIPLY}@%p2 {COMMIT}bra LAST;\n"
+    + f"SECOND:\n{FULL}{AFTER}{FROM_TENSOR.replace('%p2', '%p5')}@%p5 {COMMIT.replace('tile+8', 'tile+16')}"
+    + f"LAST:\n{DONE}{TAIL}"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], []),
+        ([(FULL + AFTER, FULL)], [("reading", PRODUCT_PENDING), ("reading", UNFENCED)]),
+        ([(STORED, "")], [("likely", STORE_PENDING)]),
+    ],
+    ids=["right", "no fence behind the wait", "no wait for the store"],
+)
+def test_a_commit_is_the_fence_before_what_it_makes_known(lines: Lines, expected: Told) -> None:
+    """A warp stores, multiplies elsewhere and commits; another one waits for that, and multiplies by what was
+    stored.
+    """
+    assert told(BEHIND_A_COMMIT, lines) == expected
 
 
 SECOND = "tile+24"

@@ -129,6 +129,12 @@ CASES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         DONE,
         (),
     ),
+    "another warp reads a result as an operand behind the wait for it, without a fence": (
+        multiply("%r5") + commit(16),
+        waited(16).replace(AFTER, "") + CHAINED + commit(8),
+        DONE,
+        ("reading", PENDING),
+    ),
     "another warp reads a result as an operand behind an arrival": (
         multiply("%r5") + RELEASE,
         waited(16) + CHAINED + commit(8),
@@ -147,6 +153,18 @@ CASES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         waited(16) + SCALE + commit(8),
         DONE,
         (),
+    ),
+    "another warp copies scale factors, and arrives without a fence": (
+        SCALES + RELEASE.replace(BEFORE, ""),
+        waited(16) + SCALE + commit(8),
+        DONE,
+        ("reading", "tensor-unfenced"),
+    ),
+    "another warp copies scale factors, and no fence stands behind the wait": (
+        SCALES + RELEASE,
+        waited(16).replace(AFTER, "") + SCALE + commit(8),
+        DONE,
+        ("reading", "tensor-unfenced"),
     ),
     "another warp copies scale factors": (SCALES, SCALE + commit(8), DONE, ("error", PENDING)),
     "scale factors in the accumulator": (
