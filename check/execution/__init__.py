@@ -22,8 +22,8 @@ Read, in this order:
   of several warps, and copies), `warp_lanes.py` (those of one warp), `write_clashes.py` (what two warps
   write), `group_products.py` (waits for products), `skipped_loops.py` (too little work),
   `misplaced_accesses.py` (where an access must begin), `unjudged_accesses.py` (what no execution judged);
-- `tensor_acts.py`, `operand_accesses.py` and `tensor_findings.py` (accesses of tensor memory, and what
-  products read of shared memory);
+- `tensor_acts.py`, `written_columns.py`, `operand_accesses.py` and `tensor_findings.py` (accesses of tensor
+  memory, and what products read of shared memory);
 - `peer_accesses.py`, `sent_acts.py` and `cluster_ends.py` (what is done to other blocks of the cluster).
 
 Registers are those of the walks (`walks/registers.py`).

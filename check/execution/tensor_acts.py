@@ -17,17 +17,22 @@ from ...spec.described_operands import INSTRUCTION
 from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import GRANULE, product_heads, source_heads
 from ..memory.tensor_places import (
+    ADDS,
     COMMITTED,
     TENSOR_ACTIONS,
+    TensorOperand,
     TensorPlace,
     allocated_place,
     copied_rows,
     filled_place,
+    fills_place,
+    is_whole,
     moved_place,
     names_other_slice,
     product_place,
     tensor_operands,
 )
+from ..ptx.decode import DecodedStatement
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
@@ -39,6 +44,7 @@ from .shared_accesses import NEVER
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
+from .written_columns import WrittenColumns
 
 __all__ = ["Outside", "RaceKey", "TensorActs", "TensorFault", "TensorRace"]
 
@@ -141,6 +147,7 @@ class TensorActs(WarpActs):
         self.outside: dict[int, Outside] = {}  # by statement
         self.misplaced: dict[int, int] = {}  # by statement: a warp that names lanes of others
         self.columns = AllocatedColumns()
+        self.written = WrittenColumns()
         self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
         # By warp: loads and stores that were not waited for.
         self._pending: list[list[_Access]] = [[] for _ in self.warps]
@@ -230,19 +237,23 @@ class TensorActs(WarpActs):
 
     def _move(self, group: ThreadGroup, step: WalkStep, warp: int, threads: tuple[int, ...]) -> None:
         """A load or store by a warp; parts of one have gone on without the others, and show nothing."""
-        if len(threads) < min(WARP, self.threads - warp * WARP):
-            return
-        statement = step.statement
+        statement, reads = step.statement, step.statement.does == "fetch"
         (rank,) = self._own(group, warp)
         own = warp - rank * (self.count // self.blocks)
         at = group.registers.at(statement.address, statement.scope, threads[0])
         place = None if at is None else moved_place(statement, at, own)
-        if at is None or place is None:
+        address = statement.address
+        is_sure = address is not None and not group.registers.is_placed(address, statement.scope)
+        if not reads:
+            self.written.write(place.moved(rank) if place and is_sure and is_whole(statement) else None)
+        if len(threads) < min(WARP, self.threads - warp * WARP) or at is None or place is None:
             return
         if names_other_slice(at, own):
             self.misplaced.setdefault(step.position, warp)
-        act, reads = self.warps[warp].clock.seen[warp], statement.does == "fetch"
-        access = _Access(step, warp, act, place.moved(rank), is_doubtful(group, step), reads)
+        act, doubtful = self.warps[warp].clock.seen[warp], is_doubtful(group, step)
+        access = _Access(step, warp, act, place.moved(rank), doubtful, reads)
+        if reads and is_sure and not self.waits.astray:
+            self.written.load(step.position, warp, access.place)
         self._judge(access)
         self._pending[warp].append(access)
 
@@ -256,6 +267,7 @@ class TensorActs(WarpActs):
         value = None if word is None else group.registers.value(word.text, statement.scope)
         shape, doubtful = number_at(value, thread), is_doubtful(group, step)
         self._read(group, step, warp, thread, shape)
+        places: list[tuple[TensorOperand, TensorPlace]] = []
         for operand in tensor_operands(statement):
             at = group.registers.at(operand.address, statement.scope, thread)
             if at is None:
@@ -264,12 +276,55 @@ class TensorActs(WarpActs):
                 place: TensorPlace | None = product_place(statement, operand, at, shape)
             else:
                 place = filled_place(statement, operand, at)
-            if place is None:
-                continue
-            act, only_reads = self.warps[warp].clock.seen[warp], multiplies and not operand.is_written
-            for rank in self._blocks_of(group, step, warp):
+            if place is not None:
+                places.append((operand, place))
+        act, ranks = self.warps[warp].clock.seen[warp], self._blocks_of(group, step, warp)
+        self._fill(group, step, warp, thread, shape, places)
+        for operand, place in places:
+            only_reads = multiplies and not operand.is_written
+            for rank in ranks:
                 there = place.moved(rank)
                 self._judge(_Access(step, warp, act, there, doubtful, only_reads, self._issued[warp]))
+
+    def _fill(
+        self,
+        group: ThreadGroup,
+        step: WalkStep,
+        warp: int,
+        thread: int,
+        shape: int | None,
+        places: Iterable[tuple[TensorOperand, TensorPlace]],
+    ) -> None:
+        """What a product, a copy or a shift surely reads, and what it writes at most; nobody knows that where
+        an assumed number says where, or what.
+        """
+        statement, registers = step.statement, group.registers
+        multiplies, ranks = statement.does == "tensor-multiply", self._blocks_of(group, step, warp)
+        adds = multiplies and self._adds(group, statement, thread)
+        word = statement.part(INSTRUCTION)
+        assumed = word is not None and registers.steps.source(word.text, statement.scope) in registers.assumed
+        written: TensorPlace | None = None
+        for operand, place in places:
+            is_sure = not (assumed or registers.is_placed(operand.address, statement.scope))
+            reads, writes = multiplies and not operand.is_written, not multiplies or operand.is_written
+            if is_sure and not self.waits.astray and (reads or adds):
+                for rank in ranks:
+                    self.written.multiply(step.position, warp, place.moved(rank), adds=not reads)
+            if is_sure and writes and (not multiplies or fills_place(statement, operand, shape)):
+                written = place
+        for rank in ranks:
+            self.written.write(written and written.moved(rank))
+
+    def _adds(self, group: ThreadGroup, statement: DecodedStatement, thread: int) -> bool:
+        """Whether a product surely adds to what its result's places hold: not by an assumed number."""
+        named, registers = statement.part(ADDS), group.registers
+        if named is None:
+            return False
+        text = named.text.removeprefix("!")
+        source = registers.steps.source(text, statement.scope)
+        holds = number_at(registers.value(text, statement.scope), thread)
+        known = holds is not None and source not in registers.assumed
+        return known and bool(holds) is not named.text.startswith("!")
 
     def _read(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int, shape: int | None) -> None:
         """What a product of some shape, or a copy, reads of shared memory, as far as that is sure: a product

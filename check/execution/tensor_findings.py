@@ -24,6 +24,7 @@ from .shared_accesses import PhaseRace
 from .small_sizes import smaller_sizes
 from .tensor_acts import Outside, RaceKey, TensorActs, TensorFault, TensorRace
 from .warp_acts import Short
+from .written_columns import Unwritten
 
 __all__ = ["tensor_findings"]
 
@@ -60,6 +61,8 @@ _DOES = {
     "tensor-shift": "begins to shift",
     "deallocate": "deallocates",
 }
+_READS = {"fetch": "loads", "tensor-multiply": "begins a product that reads"}
+_ADDS = "begins a product that adds to"
 _NOUNS = {"tensor-multiply": "product", "tensor-copy": "copy", "tensor-shift": "shift"}
 _PENDING = "no phase that this warp has waited for shows that the {first} is complete"
 _UNORDERED = "no barrier, and no phase of an mbarrier, orders the two"
@@ -89,6 +92,7 @@ class _Found(NamedTuple):
     misplaced: dict[int, int]  # by statement: the warp
     operands: dict[tuple[str, int, int], PhaseRace]
     short: dict[int, Short]  # by product
+    unwritten: dict[int, Unwritten]  # by statement
     each: int
 
     def also_in(self, others: Sequence[_Found]) -> _Found:
@@ -99,6 +103,7 @@ class _Found(NamedTuple):
             {at: warp for at, warp in self.misplaced.items() if all(at in one.misplaced for one in others)},
             {key: race for key, race in self.operands.items() if all(key in one.operands for one in others)},
             {at: short for at, short in self.short.items() if all(at in one.short for one in others)},
+            {at: read for at, read in self.unwritten.items() if all(at in one.unwritten for one in others)},
             self.each,
         )
 
@@ -144,6 +149,8 @@ def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
         findings += (reports.short(found.short[at]) for at in sorted(found.short)[:1])
     if found.misplaced:
         findings.append(_misplaced(walked, found.misplaced, found.each))
+    if found.unwritten:
+        findings.append(_blank(walked, [found.unwritten[at] for at in sorted(found.unwritten)], found.each))
     if found.outside:
         findings.append(_outside(walked, [found.outside[at] for at in sorted(found.outside)], found.each))
     return findings
@@ -154,7 +161,8 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
     blocks of a cluster do together is doubtful; it was followed to the end, or is not judged.
     """
     function, in_cluster = plan.function, plan.steps.blocks > 1
-    found = _Found({}, {}, {}, {}, {}, threads // WARP // plan.steps.blocks if in_cluster else 0)
+    found = _Found({}, {}, {}, {}, {}, {}, threads // WARP // plan.steps.blocks if in_cluster else 0)
+    filled: set[int] = set()  # statements that read what was written, by some numbers
     sizes = [USUAL_SIZES]
     for size in sizes:
         acts = TensorActs(threads)
@@ -166,7 +174,9 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
             outside=acts.outside | found.outside,
             misplaced=acts.misplaced | found.misplaced,
             short=_short(plan, acts) | found.short,
+            unwritten=_unwritten(run, acts) | found.unwritten,
         )
+        filled |= acts.written.filled()
         guessed = in_cluster or run.sizes.memory is not None or run.counted > 0 or not function.exact
         shown = not in_cluster or function.cluster is not None  # not of a cluster whose size is assumed
         for pair, one in acts.accesses.races.items() if shown else ():
@@ -174,7 +184,18 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
         if len(sizes) == 1:
             sizes += run.endings
         sizes += smaller_sizes(plan, run)
-    return found
+    # What comes too early reads what is written later: the race says so.
+    filled |= {
+        at for race in found.races.values() if race.what not in _FENCES for at in (race.first, race.second)
+    }
+    return found._replace(unwritten={at: one for at, one in found.unwritten.items() if at not in filled})
+
+
+def _unwritten(run: Execution, acts: TensorActs) -> dict[int, Unwritten]:
+    """What statements read, though nothing was written there: nobody was lost who might have."""
+    if not run.followed or run.halted:
+        return {}
+    return acts.written.products | (acts.written.loads() if run.is_complete else {})
 
 
 def _short(plan: WalkPlan, acts: TensorActs) -> dict[int, Short]:
@@ -223,6 +244,15 @@ def _outside(walked: KernelWalks, accesses: Sequence[Outside], each: int) -> Fin
     what = f"{says}, counted from the first that is allocated, and {one.allocated} are allocated"
     doubtful = one.doubtful or each > 0
     return _of_one(walked, "tensor-outside", one.statement, doubtful, what, says, len(accesses) - 1)
+
+
+def _blank(walked: KernelWalks, reads: Sequence[Unwritten], each: int) -> Finding:
+    """All reads of what was not written: the first product explains what comes of it."""
+    one, code = reads[0], walked.code
+    does = _ADDS if one.adds else _READS[code[one.statement].does]
+    says = f"{warp_name(one.warp, each)} {does} {_columns(one.place)}"
+    what = f"{says}, counted from the first that is allocated, and nothing has written there"
+    return _of_one(walked, "tensor-unwritten", one.statement, True, what, says, len(reads) - 1)
 
 
 def _columns(place: TensorPlace) -> str:

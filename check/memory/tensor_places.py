@@ -7,7 +7,7 @@ unknown, all columns but the first.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ...spec.api import load
 from ...spec.described_operands import INSTRUCTION
@@ -19,6 +19,7 @@ from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, address_of
 
 __all__ = [
+    "ADDS",
     "COMMITTED",
     "TENSOR_ACTIONS",
     "TensorOperand",
@@ -26,6 +27,8 @@ __all__ = [
     "allocated_place",
     "copied_rows",
     "filled_place",
+    "fills_place",
+    "is_whole",
     "moved_place",
     "names_other_slice",
     "product_place",
@@ -33,6 +36,7 @@ __all__ = [
     "tensor_texts",
 ]
 
+ADDS: Final = "scale-d"  # the part of the operand that says whether a product adds to what was there
 # What is complete once a commit behind it has arrived.
 COMMITTED = frozenset(("tensor-multiply", "tensor-copy", "tensor-shift"))
 # What is done to allocated tensor memory, or orders it, beside arrivals.
@@ -98,13 +102,12 @@ def tensor_operands(statement: DecodedStatement) -> tuple[TensorOperand, ...]:
 
 
 def tensor_texts(statement: DecodedStatement) -> list[str]:
-    """The operands that say which places of tensor memory a statement accesses, and which of shared memory a
-    product reads.
+    """The operands that say which places of tensor memory a statement accesses, which of shared memory a
+    product reads, and whether it adds.
     """
     texts = [named.text for named in statement.named if named.operand.space == TENSOR_MEMORY]
     texts += [named.text for named in statement.described]
-    word = statement.part(INSTRUCTION)
-    return texts if word is None else [*texts, word.text]
+    return [*texts, *(named.text for part in (INSTRUCTION, ADDS) if (named := statement.part(part)))]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -124,6 +127,11 @@ def moved_place(statement: DecodedStatement, at: int, warp: int) -> TensorPlace 
     return _place(at, sizes["column"], ((1 << sizes["lane"]) - 1) << lane)
 
 
+def is_whole(statement: DecodedStatement) -> bool:
+    """Whether what is loaded or stored lies at one place: no operand says where the second half begins."""
+    return all(named.operand.part in ("address", "data") for named in statement.named)
+
+
 def product_place(
     statement: DecodedStatement, operand: TensorOperand, at: int, word: int | None
 ) -> TensorPlace:
@@ -135,6 +143,11 @@ def product_place(
         return _place(at, known.columns, (1 << _LANES) - 1)
     lanes = _some_lanes(at) if operand.is_written else ((1 << _HALF) - 1) << _lane(at)
     return _place(at, 1 if known is None else known.columns, lanes)
+
+
+def fills_place(statement: DecodedStatement, operand: TensorOperand, word: int | None) -> bool:
+    """Whether a product accesses no other columns at the address of an operand than those that are known."""
+    return word is not None and _placed(statement.operation.opcode, operand.part, word) is not None
 
 
 @lru_cache(maxsize=1 << 12)

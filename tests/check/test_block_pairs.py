@@ -71,7 +71,7 @@ and.b32 %r14, %r14, 16383;
 cvt.u64.u32 %rd6, %r14;
 or.b64 %rd6, %rd6, {MATRIX};
 """
-PRODUCT = f"tcgen05.mma.cta_group::2.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 1;\n"
+PRODUCT = f"tcgen05.mma.cta_group::2.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 0;\n"
 MULTIPLY = "add.s64 %rd5, %rd5, 2;\nadd.s64 %rd6, %rd6, 2;\n".join([PRODUCT] * 4)
 TELL = "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [{}], {};\n"
 RELEASE, DONE = TELL.format("%r8+16", "%h1"), TELL.format("bars+40", "%h1")

@@ -22,7 +22,7 @@ TIERS = {
     "error likely reading": """aligned-divergent barrier-uninitialised bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised tensor-product-pending""",
     "error reading": "metadata-code accumulator-reshaped",
-    "likely": "legality.unknown cluster-ended tensor-lanes",
+    "likely": "legality.unknown cluster-ended tensor-lanes tensor-unwritten",
     "reading": """a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited tensor-freed
         tensor-unfenced""",
     "likely reading": "warp-unsynchronised tensor-load-pending",

@@ -26,7 +26,7 @@ Run = Callable[..., tuple[int, str, str]]
 RULES = tuple(rules().values())
 QUOTED = re.compile(
     r'"((?:aligned|allocation|barrier|cluster|descriptor|matrix|wmma|metadata|operand|idle|qualifier|redundant|warp)-[a-z]+|'
-    r'tensor-load-[a-z]+|tensor-(?:overwritten|freed|outside|lanes|unfenced)|tensor-(?:product|store)-pending|inline\.[a-z-]+|repaired|serialised)"'
+    r'tensor-load-[a-z]+|tensor-(?:overwritten|freed|outside|lanes|unfenced|unwritten)|tensor-(?:product|store)-pending|inline\.[a-z-]+|repaired|serialised)"'
 )
 REASON = re.compile(r'"((?:gate|guard|operand|qualifier)\.[a-z_]+|syntax)"')
 

@@ -67,8 +67,8 @@ shr.u32 %r14, %r11, 4;
 cvt.u64.u32 %rd6, %r14;
 or.b64 %rd6, %rd6, {MATRIX};
 """
-SCALES = "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3+32], %rd6;\n"  # of the rows behind those of A
-MULTIPLY = f"tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 1;\n"
+SCALES = "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r3], %rd6;\n"  # of the rows behind those of A
+MULTIPLY = f"tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 0;\n"
 NEXT_COLUMNS = f"add.s64 %rd5, %rd5, 2;\nadd.s64 %rd6, %rd6, 2;\n{MULTIPLY}"
 ARRIVE = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [{}];\n"
 RELEASE, DONE = ARRIVE.format("%r8+16"), ARRIVE.format("bars+32")
