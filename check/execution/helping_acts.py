@@ -128,7 +128,18 @@ class HelpingActs:
         if len(known) < 2 or named:
             at_first = goes_on and place is None and self._are_alike(known, wait.barrier)
             return not known or wait.barrier in known or (named and place is None) or at_first
-        return wait.barrier not in self._acts.mbarriers or wait.barrier in self._row(known)
+        if wait.barrier not in self._acts.mbarriers:
+            return True
+        return wait.barrier in self._row(known) and not self._is_ended_by_others(index, wait)
+
+    def _is_ended_by_others(self, index: int, wait: GroupWait) -> bool:
+        """Whether the same phase of the same mbarrier of another block has ended, and a statement had no part
+        in that: so what it does in a row that ends before the mbarrier does not end the wait here, either.
+        """
+        steps, mbarriers = self.plan.steps, self._acts.mbarriers
+        places = {steps.in_window(wait.barrier, rank) for rank in range(steps.blocks)} - {wait.barrier}
+        twins = [mbarriers[place] for place in places if place in mbarriers]
+        return any(twin.phase > wait.phase and index not in twin.changed_at for twin in twins)
 
     def is_for_some(self, wait: GroupWait, placed: Set[int]) -> bool:
         """Whether other blocks of a cluster may arrive where a wait lacks arrivals, and nothing shows that

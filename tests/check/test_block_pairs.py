@@ -74,6 +74,7 @@ or.b64 %rd6, %rd6, {MATRIX};
 PRODUCT = f"tcgen05.mma.cta_group::2.kind::f16 [%r3], %rd5, %rd6, {SHAPE}, 0;\n"
 MULTIPLY = "add.s64 %rd5, %rd5, 2;\nadd.s64 %rd6, %rd6, 2;\n".join([PRODUCT] * 4)
 TELL = "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [{}], {};\n"
+ONE = TELL.replace(".multicast::cluster", "").replace(", {};", ";")
 RELEASE, DONE = TELL.format("%r8+16", "%h1"), TELL.format("bars+40", "%h1")
 BEFORE = "tcgen05.fence::before_thread_sync;\n"
 FREED = "@%p1 tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 128;\n"
@@ -125,7 +126,7 @@ WITH_COPIES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
     "the commit leaves the second block out": ([(RELEASE, TELL.format("%r8+16", "1"))], {STUCK}),
     "the commit leaves the first block out": ([(RELEASE, TELL.format("%r8+16", "2"))], {STUCK}),
     "the commit is of one mbarrier": (
-        [(RELEASE, TELL.format("%r8+16", "%h1").replace(".multicast::cluster", "").replace(", %h1", ""))],
+        [(RELEASE, ONE.format("%r8+16"))],
         {STUCK},
     ),
     "the last commit leaves the second block out": ([(DONE, TELL.format("bars+40", "1"))], {STUCK}),
@@ -152,6 +153,37 @@ WITH_COPIES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
 def test_copies(lines: Lines, expected: set[tuple[str, str]], cluster: str) -> None:
     found = set(told(COPIED, [*lines, (CLUSTER, cluster)]))
     assert found == expected if cluster else found <= expected  # operands: of known size only
+
+
+BEHIND = [
+    ("bars+40", "bars+32")
+]  # what tells of the sum lies behind the stages' mbarriers, in a row with them
+WHOLE = TELL.format("bars+32", "{}")
+
+
+@pytest.mark.parametrize("cluster", [CLUSTER, ""], ids=["of known size", "of unknown size"])
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], set()),
+        ([(WHOLE.format("%h1"), WHOLE.format("1") + WHOLE.format("2"))], set()),
+        ([(WHOLE.format("%h1"), WHOLE.format("1"))], {STUCK}),
+        ([(WHOLE.format("%h1"), WHOLE.format("2"))], {STUCK}),
+        ([(WHOLE.format("%h1"), ONE.format("bars+32"))], {STUCK}),
+    ],
+    ids=[
+        "right",
+        "one commit for each",
+        "not for the second block",
+        "not for the first block",
+        "for one block",
+    ],
+)
+def test_who_releases_stages_does_not_tell_of_the_sum(
+    lines: Lines, expected: set[tuple[str, str]], cluster: str
+) -> None:
+    """In the one block, another statement has told of it."""
+    assert set(told(COPIED, [*BEHIND, *lines, (CLUSTER, cluster)])) == expected
 
 
 EARLY = f"not.pred %p10, %p7;\nand.pred %p10, %p10, %p2;\n@%p10 {FILLED[5:]}"
