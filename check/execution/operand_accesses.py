@@ -23,11 +23,13 @@ _LINE = 128  # bytes: every tensor copy begins a line
 class CommittedRead(TimedRead):
     """A product reads a matrix, or a copy its source. `engine`: where clocks count what its warp has issued;
     `number`: the place of the product or copy among that. `bytes`: of the whole matrix, if it begins here.
+    `copy`: where the tensor copy begins that has brought its beginning.
     """
 
     engine: int = 0
     number: int = 0
     bytes: int = 0
+    copy: int = -1
 
     def unended(self, clock: Clock) -> list[int]:
         """The warp of the product, if a warp with a clock does not know that it is complete."""
@@ -49,6 +51,7 @@ class OperandAccesses(SharedAccesses):
         self._reached: dict[int, int] = {}  # by the first byte of a line: how far products read in it
         # By mbarrier and phase: the matrices that its tensor copies bring, by where they begin.
         self.brought: dict[tuple[int, int], dict[int, CommittedRead]] = {}
+        self.copied: set[int] = set()  # where tensor copies begin
 
     def read(self, read: TimedRead) -> None:
         """A product reads a matrix."""
@@ -63,13 +66,16 @@ class OperandAccesses(SharedAccesses):
         writes = (one.last for one in self._at.get(line, ()))
         last = max(writes, key=lambda write: write.order, default=None)
         landing = None if last is None else last.landing
-        if landing is not None and landing.size is None:
+        if last is not None and landing is not None and landing.size is None:
+            read.copy = last.region.low
             self.brought.setdefault((landing.barrier, landing.phase), {})[read.region.low] = read
 
     def write(self, write: TimedWrite) -> None:
         """A write begins. What products read in the line in which a tensor copy begins, that copy brings."""
         reached = self._reached.get(write.region.low, 0)
         brings_box = write.landing is not None and write.landing.size is None and not write.elsewhere
+        if brings_box:
+            self.copied.add(write.region.low)
         if brings_box and reached > write.region.high:
             write.region = write.region._replace(high=reached)
         super().write(write)

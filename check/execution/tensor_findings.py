@@ -19,6 +19,7 @@ from ..walks.parameters import USUAL_SIZES
 from ..walks.walk_plan import WalkPlan
 from .access_records import warp_name
 from .execution import Execution
+from .operand_accesses import CommittedRead
 from .phase_reports import PhaseReports
 from .shared_accesses import PhaseRace
 from .small_sizes import smaller_sizes
@@ -200,8 +201,9 @@ def _unwritten(run: Execution, acts: TensorActs) -> dict[int, Unwritten]:
 
 def _short(plan: WalkPlan, acts: TensorActs) -> dict[int, Short]:
     """By product: the phases that expect as many bytes as products read in one block of a pair, where their
-    copies bring as many to the other one. What a tensor copy brings, the PTX does not show; so no other
-    numbers are compared.
+    copies bring as many to the other one; or, in a single block, no more than products read of each of them.
+    What a tensor copy brings, the PTX does not show, and products may read rows that nobody needs; so no
+    other numbers are compared.
     """
     found = {}
     for (address, phase), matrices in acts.accesses.brought.items():
@@ -210,10 +212,22 @@ def _short(plan: WalkPlan, acts: TensorActs) -> dict[int, Short]:
         for low, one in matrices.items():
             read[plan.steps.window_of(low)] += one.bytes
         expected = known[phase] if phase < len(known) else None
-        if expected and len(read) > 1 and {*read.values()} == {expected}:
+        of_one = plan.steps.blocks == 1 and _covers_one(acts, matrices.values(), expected or 0)
+        if expected and (of_one or (len(read) > 1 and {*read.values()} == {expected})):
             product = min(one.statement for one in matrices.values())
             found[product] = Short(product, expected, read.total(), doubtful=True)
     return found
+
+
+def _covers_one(acts: TensorActs, matrices: Iterable[CommittedRead], expected: int) -> bool:
+    """Whether so many bytes are at most what products read of each of several copies, in whose bytes no other
+    one begins.
+    """
+    read = Counter[int]()
+    for one in matrices:
+        read[one.copy] += one.bytes
+    inside = (start < other < start + size for start, size in read.items() for other in acts.accesses.copied)
+    return len(read) > 1 and expected <= min(read.values()) and not any(inside)
 
 
 def _of_operands(walked: KernelWalks, plan: WalkPlan, races: Iterable[PhaseRace]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from itertools import chain, repeat
 
 from ...spec.addresses import ADDRESSES, DescribedMatrix, matrix_atoms, mode_of
 from ...spec.api import load
-from ...spec.described_products import described_product
+from ...spec.described_products import DescribedProduct, described_product
 from ...spec.descriptor import address_field, fields_of, split_address
 from ...spec.errors import Question
 from ...spec.expressions import compiled
@@ -186,7 +186,8 @@ def product_heads(
     statement: DecodedStatement, words: tuple[int | None, ...], shape: int, blocks: int = 1
 ) -> tuple[tuple[ByteRegion, int], ...]:
     """Some bytes that a product surely reads, whose shape the word of a descriptor says: the first ones of a
-    few rows of its matrices; each with how many it reads from there on, 0 if it is not the first row.
+    few rows of its matrices; each with how many a copy brings of what it reads from there on, 0 if it is not
+    the first row, or that is not known.
     `words`: of the matrices' own descriptors, None where one is unknown. `blocks`: so many hold a part of the
     rows each, at the same addresses.
     """
@@ -200,14 +201,23 @@ def product_heads(
         row = {"A": product.said("bytes"), "B": product.said("k") * width // 8}
     except Question:
         return ()
+    counted = 0 if _is_padded(product) else 1
     for operand, word in zip(statement.described, words, strict=True):
         part = operand.operand.part or ""
         if word is not None and part in rows:
             major = "MN" if (product.word or {}).get(f"transpose_{part}") else "K"
             kind, size = str(operand.operand.descriptor), max(width // 8, 1)
             heads = _heads(_Matrix(operand.text, kind, rows[part], 1, size, major), word)
-            found += zip(heads, chain((rows[part] * row[part],), repeat(0)), strict=False)
+            found += zip(heads, chain((counted * rows[part] * row[part],), repeat(0)), strict=False)
     return tuple(found)
+
+
+def _is_padded(product: DescribedProduct) -> bool:
+    """Whether a tensor copy may bring fewer bytes than the elements' places have."""
+    try:
+        return bool(product.said("padded"))
+    except Question:
+        return False
 
 
 @lru_cache(maxsize=1 << 10)

@@ -186,6 +186,22 @@ def test_who_releases_stages_does_not_tell_of_the_sum(
     assert set(told(COPIED, [*BEHIND, *lines, (CLUSTER, cluster)])) == expected
 
 
+NARROW = SHAPE & ~(7 << 7 | 7 << 10)
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [(0, {INCOMPLETE}), (1 << 7, {INCOMPLETE}), (5 << 7 | 5 << 10, set()), (3 << 7, set()), (4 << 10, set())],
+    ids=["e4m3", "e5m2 and e4m3", "e2m1", "e2m3 and e4m3", "e4m3 and e3m2"],
+)
+def test_elements_that_are_padded_in_shared_memory(types: int, expected: set[tuple[str, str]]) -> None:
+    """As many bytes are expected as products read in one block. A tensor copy that gives 16 bytes to 16 elements
+    of 4 or 6 bits counts those that it reads: DeepGEMM expects half of what two such matrices have.
+    """
+    lines = [("kind::f16", "kind::f8f6f4"), (str(SHAPE), str(NARROW | types)), ("49152;", "24576;")]
+    assert set(told(COPIED, lines)) == expected
+
+
 EARLY = f"not.pred %p10, %p7;\nand.pred %p10, %p10, %p2;\n@%p10 {FILLED[5:]}"
 WITH_STORES: dict[str, tuple[Lines, set[tuple[str, str]]]] = {
     "right": ([], set()),
