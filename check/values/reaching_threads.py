@@ -34,24 +34,23 @@ class ReachingThreads:
         while waiting:
             number = waiting.pop()
             block = self.flow.blocks[number]
-            taken = self._taken(block.end - 1, every) if block.end > block.start else None
+            sides = self._sides(block.end - 1) if block.end > block.start else None
             for side in set(block.successors):
                 allowed = every
-                if taken is not None and (block.leaves or block.branch != block.fall):
-                    allowed = taken if side == block.branch else every & ~taken
+                if sides is not None and (block.leaves or block.branch != block.fall):
+                    allowed = sides[side != block.branch]
                 came = reaching[side] | (reaching[number] & allowed)
                 if came != reaching[side]:
                     reaching[side] = came
                     waiting.append(side)
         return reaching
 
-    def _taken(self, index: int, every: int) -> int | None:
-        """The threads in which the guard of a branch or exit surely holds; None if that is not known."""
+    def _sides(self, index: int) -> tuple[int, int] | None:
+        """The threads that may take a branch or exit, and those that may pass it by; None of another
+        statement, or one that all take.
+        """
         statement = self.code[index]
         if statement.guard is None or self.code.operation(index).does not in ("jump", "leave"):
             return None
-        values = self.threads.operand(statement.guard, statement.scope).values
-        if values is None:
-            return None
-        holds = sum(1 << thread for thread, value in enumerate(values) if value)
-        return every & ~holds if statement.negated else holds
+        holds, fails = self.threads.sides(statement.guard, statement.scope)
+        return (fails, holds) if statement.negated else (holds, fails)

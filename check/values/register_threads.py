@@ -26,6 +26,8 @@ _MANY = 64  # a register with more definitions is unknown
 _CHANGES = 8  # a register that changes more often is unknown
 _LAST_LANE = WARP - 1
 _ALL_LANES = (1 << WARP) - 1  # as a mask
+_JOINS = frozenset(("and", "or"))
+_DEEP = 8  # predicates that are joined to one
 _OPAQUE = frozenset(("load", "update", "vote", "call", "arrive", "await"))
 
 
@@ -82,6 +84,49 @@ class RegisterThreads(Equations[str, ThreadValue]):
             return self._negated(self.operand(text[1:].strip(), scope))
         name = self._named.get((text, scope))
         return self._resolved(text, scope) if name is None else self[name]
+
+    def sides(self, text: str, scope: int, depth: int = _DEEP) -> tuple[int, int]:
+        """The threads in which a predicate may hold, and those in which it may not, as bits: what is known of
+        one of two that it joins says something, too.
+        """
+        if text[:1] == "!":
+            holds, fails = self.sides(text[1:].strip(), scope, depth)
+            return fails, holds
+        values, every = self.operand(text, scope).values, (1 << self.count) - 1
+        if values is not None:
+            return _sides_of(values, every)
+        joined = self._joined(text, scope, depth) if depth else None
+        if joined is None:
+            return every, every
+        word, (holds, fails), (also_holds, also_fails) = joined
+        if word == "and":
+            return holds & also_holds, fails | also_fails
+        return holds | also_holds, fails & also_fails
+
+    def _joined(
+        self, text: str, scope: int, depth: int
+    ) -> tuple[str, tuple[int, int], tuple[int, int]] | None:
+        """How a predicate that is written once joins two others (or a comparison and another), and where each
+        of these may hold and may not; None if it does not.
+        """
+        register = self.function.register(text, scope)
+        definitions = self.code.definitions.get(register[0], []) if register else []
+        if len(definitions) != 1:
+            return None
+        statement = self.code[definitions[0]]
+        words, texts = statement.operation.words, statement.operands
+        if statement.guard is not None or "|" in texts[0]:
+            return None
+        if words[0] in _JOINS and words[1:] == ("pred",):
+            left, right = (self.sides(one, statement.scope, depth - 1) for one in texts[1:])
+            return words[0], left, right
+        if words[0] != "setp" or len(texts) != 4 or words[2] not in _JOINS:
+            return None
+        sources, every = [self.operand(one, statement.scope) for one in texts[1:3]], (1 << self.count) - 1
+        known = all(one.values is not None for one in sources)
+        values = self._by_thread((*words[:2], *words[3:]), sources).values if known else None
+        compared = (every, every) if values is None else _sides_of(values, every)
+        return words[2], compared, self.sides(texts[3], statement.scope, depth - 1)
 
     def _resolved(self, text: str, scope: int) -> ThreadValue:
         """The same of an operand that was not found to be a register yet."""
@@ -187,6 +232,12 @@ class RegisterThreads(Equations[str, ThreadValue]):
     def _source(self, statement: DecodedStatement, position: int) -> ThreadValue:
         texts = statement.operands
         return self.operand(texts[position], statement.scope) if position < len(texts) else UNKNOWN
+
+
+def _sides_of(values: tuple[int, ...], every: int) -> tuple[int, int]:
+    """Of the threads of a block, those that hold a number that is not 0, and the others, as bits."""
+    holds = sum(1 << thread for thread, value in enumerate(values) if value)
+    return holds, every & ~holds
 
 
 @lru_cache(maxsize=1 << 8)

@@ -238,3 +238,44 @@ def test_a_branch_parts_a_warpgroup_that_never_comes_there(
     text = HEAD.replace("reqntid 128", "reqntid 1024").replace("wgmma.fence.sync.aligned;\n", "")
     text += MANY_ROLES.replace("FIRST", first)
     assert [(one.tier, one.rule) for one in check_text(text, "k.ptx").findings] == expected
+
+
+# Thread 0 does something alone; then warps 2 and 3 may load. DEFINED says who loads; %r3 is the warp's number.
+JOINED = """shr.u32 %r3, %r2, 5;
+setp.eq.u32 %p4, %r2, 0;
+DEFINED@%p4 bra ALONE;
+@{guard} bra LOADS;
+bra BEHIND;
+ALONE:
+st.global.u32 [%d1], %r1;
+bra BEHIND;
+LOADS:
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r4}}, [%r2];
+BEHIND:
+ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "defined", "wrong"),
+    [
+        ("%p5", "setp.ge.and.u32 %p5, %r3, 2, %p1;\n", False),
+        ("!%p5", "setp.lt.or.u32 %p5, %r3, 2, %p1;\n", False),
+        ("%p5", "setp.ge.u32 %p6, %r3, 2;\nsetp.eq.and.u32 %p5, %r1, 5, %p6;\n", False),
+        ("%p5", "setp.ge.u32 %p6, %r3, 2;\nand.pred %p5, %p1, %p6;\n", False),
+        ("!%p5", "setp.ge.u32 %p6, %r3, 2;\nor.pred %p5, %p1, !%p6;\n", False),
+        ("%p5", "setp.ge.u32 %p6, %r3, 2;\nand.pred %p7, %p1, %p6;\nand.pred %p5, %p7, %p2;\n", False),
+        # Threads of the first warp load, too.
+        ("%p5", "setp.ge.or.u32 %p5, %r3, 2, %p1;\n", True),
+        ("!%p5", "setp.ge.and.u32 %p5, %r3, 2, %p1;\n", True),
+        ("%p5", "setp.ge.and.u32 %p5, %r3, 0, %p1;\n", True),
+        ("%p5", "setp.ge.u32 %p6, %r3, 2;\nor.pred %p5, %p1, %p6;\n", True),
+        ("%p5", "setp.ge.u32 %p6, %r3, 2;\nand.pred %p5, %p1, !%p6;\n", True),
+    ],
+)
+def test_who_may_come_past_two_conditions_at_once(guard: str, defined: str, wrong: bool) -> None:
+    text = HEAD.replace("wgmma.fence.sync.aligned;\n", "") + JOINED.format(guard=guard)
+    text = text.replace("DEFINED", defined)
+    found = {(one.tier, one.rule) for one in check_text(text, "k.ptx").findings if one.tier != "info"}
+    assert found == ({("error", "aligned-divergent")} if wrong else set())
