@@ -244,8 +244,9 @@ class TensorActs(WarpActs):
         place = None if at is None else moved_place(statement, at, own)
         address = statement.address
         is_sure = address is not None and not group.registers.is_placed(address, statement.scope)
+        is_sure &= is_whole(statement)
         if not reads:
-            self.written.write(place.moved(rank) if place and is_sure and is_whole(statement) else None)
+            self.written.write(place.moved(rank) if place and is_sure else None)
         if len(threads) < min(WARP, self.threads - warp * WARP) or at is None or place is None:
             return
         if names_other_slice(at, own):
