@@ -12,25 +12,21 @@ import pytest
 
 from .changed_kernels import Lines, told
 from .test_block_pairs import (
-    AFTER,
     BEFORE,
     CLUSTER,
     COPIES,
     DESCRIBE,
     EXPECT,
-    FREE,
     FREED,
-    FULL,
     HEAD,
     MEET,
     MULTIPLY,
     ONE,
     RELEASE,
-    ROUND,
     STUCK,
     TELL,
-    waited,
 )
+from .test_tensor_operands import AFTER, FREE, FULL, ROUND, waited
 
 INITS = "".join(
     f"@%p2 mbarrier.init.shared::cta.b64 [bars+{at}], {count};\n"
