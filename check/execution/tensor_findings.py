@@ -43,6 +43,7 @@ _RULES: dict[TensorFault, str] = {
     "parallel": "tensor-product-pending",
     "stale": "tensor-outside",
 }
+_UNWRITTEN: Undefined = ((("unwritten-columns", "fault"),),)
 _THREADS: Undefined = ((("thread-fences", "needed"),),)
 _OPEN: Mapping[TensorFault, Undefined] = {
     "unfenced": ((("product-fence", "needed"),),),
@@ -266,7 +267,8 @@ def _blank(walked: KernelWalks, reads: Sequence[Unwritten], each: int) -> Findin
     does = _ADDS if one.adds else _READS[code[one.statement].does]
     says = f"{warp_name(one.warp, each)} {does} {_columns(one.place)}"
     what = f"{says}, counted from the first that is allocated, and nothing has written there"
-    return _of_one(walked, "tensor-unwritten", one.statement, True, what, says, len(reads) - 1)
+    finding = _of_one(walked, "tensor-unwritten", one.statement, True, what, says, len(reads) - 1)
+    return replace(finding, readings=_UNWRITTEN)
 
 
 def _columns(place: TensorPlace) -> str:

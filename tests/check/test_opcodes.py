@@ -104,6 +104,7 @@ tcgen05.wait::st: tensor-store-wait
 tcgen05.mma: tensor-multiply pairs=cta_group::2
 tcgen05.cp: tensor-copy pairs=cta_group::2
 tcgen05.shift: tensor-shift pairs=cta_group::2
+tcgen05.fence::before_thread_sync: tensor-release
 tcgen05.fence::after_thread_sync: tensor-fence
 tcgen05.commit: arrive barrier=object pairs=cta_group::2
 tcgen05.alloc: allocate space=shared bytes=4 count=1 pairs=cta_group::2

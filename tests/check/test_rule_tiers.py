@@ -22,9 +22,9 @@ TIERS = {
     "error likely reading": """aligned-divergent barrier-uninitialised bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised tensor-product-pending""",
     "error reading": "metadata-code accumulator-reshaped",
-    "likely": "legality.unknown cluster-ended tensor-lanes tensor-unwritten",
+    "likely": "legality.unknown cluster-ended tensor-lanes",
     "reading": """a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited tensor-freed
-        tensor-unfenced""",
+        tensor-unfenced tensor-unwritten""",
     "likely reading": "warp-unsynchronised tensor-load-pending",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
         legality.deprecated tensor-load-read inline.operand-unused""",
@@ -51,6 +51,7 @@ def test_every_question_that_no_model_follows() -> None:
         "freed-access": ("allowed", "undefined", "allowed", "undefined"),
         "product-fence": ("implied", "needed", "implied", "needed"),
         "thread-fences": ("implied", "needed", "implied", "needed"),
+        "unwritten-columns": ("any", "fault", "any", "fault"),
         "load-read": ("ordered", "unordered", "ordered", "unordered"),
         "register-warps": ("each", "together", "each", "together"),
         "allocating-warp": ("any", "same", "any", "same"),

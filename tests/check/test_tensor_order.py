@@ -151,7 +151,7 @@ IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
     "another fence behind the product, too": ([(MULTIPLY, MULTIPLY + AFTER)], []),
     "what is loaded lies beside the product": (
         [(LOADED, ""), ("[%r4];", "[%r4+32];"), ("[%r4+28]", "[%r4+60]"), (FULL, FULL)],
-        [("likely", UNWRITTEN)],
+        [("reading", UNWRITTEN)],
     ),
     "a product of 64 rows, and loads of the other lanes": (
         [
@@ -196,7 +196,7 @@ IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
     ),
     "fewer columns are allocated than are multiplied into": (
         [("[tile], 128", "[tile], 32"), ("%r3, 128", "%r3, 32"), ("[%r3], %rd1", "[%r8], %rd1"), (EMPTY, "add.u32 %r8, %r3, 8;\n" + EMPTY)],
-        [("error", "tensor-outside"), ("likely", UNWRITTEN)],
+        [("error", "tensor-outside"), ("reading", UNWRITTEN)],
     ),
     "more columns are deallocated than are allocated": (
         [("%r3, 128", "%r3, 256")],
@@ -347,7 +347,7 @@ TWO_ALLOCATIONS = (
     "count", ["mov.u32 %r10, 128;", "ld.param.u32 %r10, [n];", "ld.global.u32 %r10, [%rd3];"]
 )
 @pytest.mark.parametrize(
-    ("where", "expected"), [("%r11", [("likely", UNWRITTEN)]), ("%r3", [("error", PRODUCT_PENDING)])]
+    ("where", "expected"), [("%r11", [("reading", UNWRITTEN)]), ("%r3", [("error", PRODUCT_PENDING)])]
 )
 def test_allocations_have_columns_of_their_own(count: str, where: str, expected: Told) -> None:
     """Between a product and the wait for it, all threads load from one of two allocations: from the first,

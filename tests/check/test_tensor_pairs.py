@@ -208,7 +208,7 @@ CASES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         COPY,
         "",
         f"{BEFORE}bar.sync 0;\n{AFTER}{load(72)}",
-        ("likely", "tensor-unwritten"),
+        ("reading", "tensor-unwritten"),
     ),
     "what another warp copies is read by a product, whose commit covers both": (
         COPY + RELEASE,

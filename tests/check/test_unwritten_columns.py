@@ -39,7 +39,7 @@ SUM = (
     + f"{BEGIN}mov.u32 %r6, 0;\n@!%p2 bra RESULT;\nROUND:\n{FIRST}{ADD}{NEXT}{COMMIT}"
     + f"RESULT:\nbar.warp.sync -1;\n{FULL}{AFTER}{LOAD}{LAST}{LOADED}{USE}{TAIL}"
 )
-UNWRITTEN = ("likely", "tensor-unwritten")
+UNWRITTEN = ("reading", "tensor-unwritten")
 ZEROS = f"tcgen05.st.sync.aligned.32x32b.x32.b32 [%r4], {{{','.join(['%r5'] * 32)}}};\n"
 ISSUE = "@!%p2 bra RESULT;\n"
 ALWAYS = [(FIRST, ""), (ADD, MULTIPLY.replace(", 0;", ", 1;"))]
