@@ -6,8 +6,10 @@ must come after that point: in the same thread, or behind a barrier. A bulk stor
 the async proxy, needs a proxy fence after a store, too.
 
 Barriers that threads meet at are followed. Phases of mbarriers are not: two threads count as ordered if one
-has arrived at an mbarrier since, and the other has waited for one. A thread that waits for the first phase of
-an mbarrier to which nothing ever happens does nothing any more.
+has arrived at an mbarrier since, and the other has waited for one. Warps that have not waited for the same
+phases, or have met others at barriers that threads pass by, may take turns: nobody knows which of them comes
+first. A thread that waits for the first phase of an mbarrier to which nothing ever happens does nothing any
+more.
 """
 
 from __future__ import annotations
@@ -75,6 +77,11 @@ def races(
             yield race
 
 
+def _numbers(act: BlockAct) -> Iterator[int | None]:
+    """The numbers of the barriers that threads come to at an act."""
+    return (number_at(act.barrier, lane) for lane in act.lanes)
+
+
 class _BlockOrder:
     """What the threads have accessed, and how they were ordered since."""
 
@@ -91,12 +98,15 @@ class _BlockOrder:
         # By warp: one thread may arrive, or wait, for all of its warp, which meets before or after that.
         self.releases: dict[int, list[int]] = defaultdict(list)
         self.acquires: dict[int, int] = {}  # the position of the last one
+        self.passed: set[int | None] = set()  # the barriers that some threads arrive at, and pass by
+        self.turns: dict[int, int] = defaultdict(int)  # by warp: what it has waited for, as one number
         self.meets: list[tuple[int, frozenset[int]]] = []
         self.awaits: list[tuple[int, Numbers]] = []
         self.waits: list[tuple[int, int]] = []  # positions and statements that a finding shows
         self.stuck: set[int] = set()  # threads that wait for ever
 
     def run(self, acts: Sequence[BlockAct]) -> Iterator[BlockRace]:
+        self.passed = {number for act in acts if act.kind == "pass" for number in _numbers(act)}
         for position, act in enumerate(acts):
             match act.kind:
                 case "load" | "store" | "update" | "copy" | "fill" | "drain":
@@ -125,7 +135,7 @@ class _BlockOrder:
             case "proxy-fence":
                 for lane in act.lanes:
                     self.fences[lane].append(position)
-            case "arrive":
+            case "arrive" | "pass":
                 for lane in act.lanes:
                     self.releases[self.warps[lane]].append(position)
             case "await":
@@ -134,11 +144,20 @@ class _BlockOrder:
                     self.stuck.update(act.lanes)
                 for lane in act.lanes:
                     self.acquires[self.warps[lane]] = position
+                self._take_turns(act)
             case "meet":
                 self._meet(act, position)
             case _:
                 return
         self.waits.append((position, act.statement))
+
+    def _take_turns(self, act: BlockAct) -> None:
+        """Remember which phase each warp waits for. Where nobody knows the mbarrier, it is the warp's own."""
+        for warp, lane in {self.warps[lane]: lane for lane in act.lanes}.items():
+            number = number_at(act.barrier, lane)
+            if number is None and isinstance(act.barrier, LaneNumbers):
+                number = ~warp
+            self.turns[warp] = hash((self.turns[warp], number, number_at(act.parity, lane)))
 
     def _meet(self, act: BlockAct, position: int) -> None:
         """Threads meet at the barrier of one number; one whose number is unknown may be any."""
@@ -149,7 +168,12 @@ class _BlockOrder:
             self.acquires[self.warps[lane]] = position
         if isinstance(act.barrier, LaneNumbers) and None in by_number:
             by_number = {None: list(act.lanes)}
-        self.meets += ((position, frozenset(lanes)) for lanes in by_number.values())
+        for number, lanes in by_number.items():
+            self.meets.append((position, frozenset(lanes)))
+            warps = {self.warps[lane] for lane in lanes}
+            turns = {self.turns[warp] for warp in warps}
+            turn = turns.pop() if len(turns) == 1 else hash(frozenset(turns))
+            self.turns.update(dict.fromkeys(warps, hash((turn, number)) if number in self.passed else turn))
 
     def _forget(self) -> None:
         for units in self.units:
@@ -320,7 +344,7 @@ class _BlockOrder:
         if first.complete is None:
             return self._incomplete(first, second)
         if not self._ordered(first, second):
-            return "unsynchronised"
+            return None if self._alternate(first, second) else "unsynchronised"
         if two == "drain" and one in GENERIC_WRITES:
             return self._unfenced(first, second)
         if two == "fill" and one == "load" and self._unfenced(first, second):
@@ -356,6 +380,10 @@ class _BlockOrder:
         releases = self.releases[self.warps[first.lane]]
         after = bisect_right(releases, first.complete)
         return after < len(releases) and self._acquired(second) >= releases[after]
+
+    def _alternate(self, first: BlockAccess, second: BlockAccess) -> bool:
+        """Whether the two warps may take turns: they have not waited for the same, and not met since."""
+        return self.turns[self.warps[first.lane]] != self.turns[self.warps[second.lane]]
 
     def _acquired(self, access: BlockAccess) -> int:
         """The position of the last act by which the access's warp learned of others'."""

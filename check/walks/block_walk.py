@@ -42,7 +42,8 @@ class BlockAct:
     """What some threads do to shared memory, or to its order, at one statement of their walk.
 
     kind: an action of spec/effects.yaml; or `fill` and `drain` (bulk copies into and out of shared memory),
-    or `cut` (the walk leaves a loop early, or knows nothing of a call). `path` are the threads that come
+    `pass` (threads arrive at a named barrier and go on), or `cut` (the walk leaves a loop early, or knows
+    nothing of a call). `path` are the threads that come
     there, `lanes` those that execute it, by their positions in the walk. `low` is the address, `width` the
     bytes from there; `is_open`: there may be more of them. n: how many groups a wait leaves; −1: it waits for
     all. parity: that of the phase of an mbarrier that a wait is for.
@@ -379,6 +380,8 @@ def _said(plan: WalkPlan, statement: DecodedStatement) -> _Said:
             what = statement.operation.action.barrier
             name = (statement.barrier_name or "") if what == "named" else None
             kind = "" if what == "warp" else statement.does
+            if what == "named" and kind == "arrive":
+                kind = "pass"
             found = found._replace(kind=kind, barrier=statement.barrier, name=name, parity=statement.phase)
         case "allocate":
             return _Said("")
