@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..memory.byte_regions import FAR, ByteRegion
+from ..memory.matrices import GRANULE, may_take
+from ..memory.shared_memory import WIDEST
+from ..ptx.decode import DecodedStatement
+from ..values.lane_numbers import LaneNumbers
 from .barriers import Landing
 from .byte_index import ByteIndex
 from .clocks import Clock
+from .thread_bytes import accessed_bytes
 
-__all__ = ["NEVER", "PhaseRace", "SharedAccesses", "TimedRead", "TimedWrite"]
+__all__ = ["NEVER", "LaneStores", "PhaseRace", "ReadMatrices", "SharedAccesses", "TimedRead", "TimedWrite"]
 
 NEVER = 1 << 60
 _FENCES = 64  # of a warp that are remembered
@@ -24,10 +29,41 @@ _FENCES = 64  # of a warp that are remembered
 _Known = tuple[Sequence[int], Sequence[int] | None]
 
 
+class ReadMatrices(NamedTuple):
+    """The matrices of a product, by the words of its descriptors; None where one is unknown."""
+
+    product: DecodedStatement
+    words: tuple[int | None, ...]
+
+
+class LaneStores(NamedTuple):
+    """What some threads of a warp write: each at its own number, behind which the statement's offset lies."""
+
+    statement: DecodedStatement
+    base: int | LaneNumbers | None
+    threads: tuple[int, ...]
+
+    @property
+    def granules(self) -> frozenset[int] | None:
+        """The granules (addresses // 16) in which some thread writes; None: they are not known."""
+        address, width = self.statement.address, self.statement.bytes or WIDEST
+        if address is None or self.base is None:
+            return None
+        known = accessed_bytes(self.base, self.threads, width, address.offset, self.statement.rows)
+        if not known:
+            return None
+        ((_, _, bytes_),) = known
+        flags = bytes_.flags << bytes_.start % GRANULE
+        first, count = bytes_.start // GRANULE, -(-flags.bit_length() // GRANULE)
+        written = memoryview(flags.to_bytes(count * GRANULE // 8, "little")).cast("H")
+        return frozenset(first + at for at, some in enumerate(written) if some)
+
+
 @dataclass(eq=False, slots=True)
 class TimedRead:
     """A product reads a matrix. `began` and `ended` have numbers of acts by warp. `row`: the bytes of one of
-    its rows. `written`: the store over its bytes that some warp has come to; −1: none.
+    its rows. `written`: the store over its bytes that some warp has come to; −1: none. `matrices`: all of the
+    product's, if their bytes are known.
     """
 
     statement: int
@@ -37,6 +73,7 @@ class TimedRead:
     row: int
     ended: dict[int, int] = field(default_factory=dict)
     written: int = -1
+    matrices: ReadMatrices | None = None
 
     def unended(self, clock: Clock) -> list[int]:
         """The warps of which a warp with a clock does not know that they have waited for the product."""
@@ -56,6 +93,7 @@ class TimedWrite:
     after which there are none. landing: the phase that tells that it is complete. elsewhere: it writes
     other blocks of the cluster, too. peer: the mbarrier is that of another block. ordered: a bit for each
     warp whose products are ordered behind it. known: what its lane knows, where others of its warp know more.
+    `stores`: what its lanes write; `region` has what the first one does.
     """
 
     statement: int
@@ -73,6 +111,7 @@ class TimedWrite:
     peer: bool = False
     ordered: int = 0
     known: Clock | None = None
+    stores: LaneStores | None = None
 
     def complete(self, clock: Clock) -> bool:
         """Whether the write is complete for a warp with a clock."""
@@ -240,11 +279,14 @@ class SharedAccesses:
         own = write.warp if write.kind == "store" else -1
         others = [clock for warp, clock in clocks.items() if warp != own]
         lacking = len(others) - sum(map(write.complete, others))
+        unfenced = write.kind != "bulk" and not lacking and not self._fenced(write, clocks)
+        if (lacking or unfenced) and not _share(read, write):
+            return False
         if lacking:
             what = "unseen" if write.kind == "store" else "early-read"
             partly = lacking < len(others)
             self._found(what, write, read.statement, read.region, read.doubtful, partly)
-        elif write.kind != "bulk" and not self._fenced(write, clocks):
+        elif unfenced:
             self._found("unfenced", write, read.statement, read.region, read.doubtful)
         else:
             self.ordered.add((write.statement, read.statement))
@@ -322,6 +364,8 @@ class SharedAccesses:
             self._found("elsewhere", write, read.statement, read.region, read.doubtful, False, "first")
             return False
         partly = len(unended) < len(read.began)
+        if unended and not _share(read, write):
+            return True
         if unended:
             begun = any(clock.seen[warp] >= act for warp, act in read.began.items())
             what = "overwritten" if begun or write.kind != "store" else "unseen"
@@ -405,6 +449,14 @@ class SharedAccesses:
 
     def __iter__(self) -> Iterator[PhaseRace]:
         return iter(self.races.values())
+
+
+def _share(read: TimedRead, write: TimedWrite) -> bool:
+    """Whether some lane may write what a product reads: its matrices have gaps, where those of others lie."""
+    if read.matrices is None or write.stores is None:
+        return True
+    granules = write.stores.granules
+    return granules is None or may_take(*read.matrices, granules)
 
 
 def _may_come(write: TimedWrite, clock: Clock) -> bool:

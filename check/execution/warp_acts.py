@@ -18,7 +18,7 @@ from .act_operands import is_doubtful, masked_blocks, shown_number
 from .allocated_columns import AllocatedColumns
 from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing, comes_to, total
-from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
+from .shared_accesses import LaneStores, ReadMatrices, SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
 
@@ -146,10 +146,12 @@ class WarpActs(BarrierActs):
         for first, some in _by_warpgroup(threads, self.count // self.blocks):
             began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
             rank = steps.rank_of(first, self.threads)
-            for region, row in rows_at(statement, tuple([number_at(word, first) for word in words])):
+            numbers = tuple([number_at(word, first) for word in words])
+            matrices = None if rank else ReadMatrices(statement, numbers)
+            for region, row in rows_at(statement, numbers):
                 if rank:
                     region = steps.moved(region, rank)
-                read = TimedRead(step.position, region, doubtful, began, row)
+                read = TimedRead(step.position, region, doubtful, began, row, matrices=matrices)
                 self.accesses.read(read)
                 for warp in some:
                     self.warps[warp].products.append(read)
@@ -199,7 +201,8 @@ class WarpActs(BarrierActs):
             warp = warps[number]
             for region in written_at(statement, number_at(base, some[0])):
                 act = warp.clock.seen[number]
-                made = TimedWrite(at, kind, region, doubtful, number, act, lanes_of(some))
+                stores = LaneStores(statement, base, some)
+                made = TimedWrite(at, kind, region, doubtful, number, act, lanes_of(some), stores=stores)
                 self._begin(made)
                 if copies:
                     warp.copies.append(made)

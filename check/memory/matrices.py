@@ -4,7 +4,7 @@ spec/addresses.yaml.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from itertools import chain, repeat
 
@@ -30,6 +30,7 @@ __all__ = [
     "granules",
     "matrices",
     "matrices_at",
+    "may_take",
     "product_heads",
     "rows_at",
     "source_heads",
@@ -129,6 +130,17 @@ def granules(statement: DecodedStatement, word_of: Callable[[str], int | None]) 
         taken = None if word is None else _granules_at(matrix, word)
         if taken is not None:
             yield taken
+
+
+def may_take(statement: DecodedStatement, words: tuple[int | None, ...], touched: Collection[int]) -> bool:
+    """Whether the matrices of a product may take some granules: the rows of others may lie between their own.
+    `words`: of the product's descriptors, None where one is unknown.
+    """
+    for matrix, word in zip(_matrices(statement), words, strict=True):
+        taken = None if word is None else _granules_at(matrix, word)
+        if (taken is None and word is not None) or (taken and not taken.isdisjoint(touched)):
+            return True
+    return False
 
 
 @lru_cache(maxsize=1 << 10)

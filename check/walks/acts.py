@@ -30,6 +30,7 @@ class Act(NamedTuple):
     1 of a cut that leaves an innermost loop.
     loops: those that a copy or store stands in, the outermost first.
     certain: a run with the walk's numbers executes it at this address, whatever the assumed numbers are.
+    words: those of a product's descriptors, None where one is unknown.
     """
 
     kind: str
@@ -39,6 +40,7 @@ class Act(NamedTuple):
     n: int = 0
     loops: tuple[int, ...] = ()
     certain: bool = True
+    words: tuple[int | None, ...] = ()
 
 
 class _Step(NamedTuple):
@@ -109,7 +111,7 @@ def act_of(
 
 def _mma(step: _Step) -> Act:
     words = tuple(map(step.value, descriptor_texts(step.statement)))
-    return Act("mma", step.position, matrices_at(step.statement, words))
+    return Act("mma", step.position, matrices_at(step.statement, words), words=words)
 
 
 def _group(step: _Step) -> Act:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..memory.byte_regions import ByteRegion
+from ..memory.matrices import GRANULE, may_take
+from ..ptx.decode import DecodedFunction
 from .acts import Act
 from .stage_protocol import StageProtocol
 from .thread_walk import Walked
@@ -55,7 +57,7 @@ class _Flying:
 
     `since` is how many commits and waits came before it, `commits` how many of those are commits. `barrier`
     completes it, `loop` is the innermost loop around it; `met`: the thread met others since; `awaited`: the
-    statements at which it has waited for mbarriers since.
+    statements at which it has waited for mbarriers since. `words`: of a wgmma's descriptors.
     """
 
     statement: int
@@ -67,6 +69,7 @@ class _Flying:
     met: bool = False
     certain: bool = True
     awaited: frozenset[int] = frozenset()
+    words: tuple[int | None, ...] = ()
 
     def meets(self, region: ByteRegion) -> bool:
         """Whether it accesses some of the bytes; the regions of acts lie in one space."""
@@ -98,7 +101,14 @@ class _Groups:
         loop = act.loops[-1] if act.loops else -1
         self.flying.append(
             _Flying(
-                act.statement, act.regions, len(self.steps), self.commits, barrier, loop, certain=act.certain
+                act.statement,
+                act.regions,
+                len(self.steps),
+                self.commits,
+                barrier,
+                loop,
+                certain=act.certain,
+                words=act.words,
             )
         )
 
@@ -125,12 +135,12 @@ class _Groups:
         return tuple(steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]])
 
 
-def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
+def overlaps(walked: Sequence[Walked], code: DecodedFunction) -> Iterator[Overlap]:
     """The overlaps on the walks, each pair of statements once."""
     known = StageProtocol(walked)
     seen: set[tuple[str, int, int, bool]] = set()
     for walk in walked:
-        for found in _Thread(known, walk.acts).run():
+        for found in _Thread(known, code, walk.acts).run():
             key = found.what, found.first, found.second, found.waited
             if key not in seen:
                 seen.add(key)
@@ -140,8 +150,9 @@ def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
 class _Thread:
     """What is in flight of one thread."""
 
-    def __init__(self, known: StageProtocol, acts: Sequence[Act]) -> None:
+    def __init__(self, known: StageProtocol, code: DecodedFunction, acts: Sequence[Act]) -> None:
         self.known = known
+        self.code = code
         self.acts = acts
         self.mine = {act.barrier for act in acts if act.kind == "await"}
         self.others = known.awaited - self.mine
@@ -225,10 +236,10 @@ class _Thread:
     def _written(self, act: Act) -> Iterator[Overlap]:
         for region in act.regions:
             for one in self.mmas.flying:
-                if one.meets(region):
+                if one.meets(region) and self._reads(one, act.statement, region):
                     yield self._overwritten(act, region, one, self.mmas.between(one), False)
             for one, between in self.waited:
-                if one.meets(region):
+                if one.meets(region) and self._reads(one, act.statement, region):
                     yield self._overwritten(act, region, one, between, True)
             yield from self._unlanded(act, region)
         if act.kind == "copy":
@@ -239,6 +250,15 @@ class _Thread:
             for region in act.regions:
                 yield from self._unfenced(act, (region, *self.known.stages(region)))
             self.copies.begin(act, _UNKNOWN if act.barrier is None else act.barrier)
+
+    def _reads(self, product: _Flying | Act, write: int, region: ByteRegion) -> bool:
+        """Whether a wgmma reads bytes that a statement writes, between the first and the last ones of its
+        matrices. A bulk copy writes more bytes than its region has.
+        """
+        if self.code[write].does == "bulk-copy":
+            return True
+        touched = range(region.low // GRANULE, (region.high - 1) // GRANULE + 1)
+        return may_take(self.code[product.statement], product.words, touched)
 
     @staticmethod
     def _overwritten(
@@ -287,7 +307,7 @@ class _Thread:
     def _read(self, act: Act) -> Iterator[Overlap]:
         for one in self.copies.flying:
             for region in act.regions:
-                if one.meets(region):
+                if one.meets(region) and any(self._reads(act, one.statement, own) for own in one.regions):
                     between = self.copies.between(one)
                     # With an mbarrier, another thread's wait may tell that a bulk copy is complete.
                     certain = one.certain and act.certain and (one.barrier is None or not self.known.awaited)
@@ -306,7 +326,7 @@ class _Thread:
             yield from self._unawaited(act, region)
         for stored, (statement, arrival) in list(self.unfenced.items()):
             matrix = next(filter(stored.meets, act.regions), None)
-            if matrix is not None:
+            if matrix is not None and self._reads(act, statement, stored):
                 cause = self.known.first_arrival(arrival)
                 yield Overlap(
                     "unproxied", statement, act.statement, stored, (arrival,), read=matrix, cause=cause

@@ -59,7 +59,7 @@ def stage_findings(
     mmas = {event.statement: event for event in events.all if isinstance(event, MmaEvent)}
     found: dict[tuple[str, int, int], Finding] = {}
     paths = WalkPaths(walked.plan)
-    for overlap in (*overlaps(walked.long), *overlaps(walked.short)):
+    for overlap in (*overlaps(walked.long, code), *overlaps(walked.short, code)):
         if not (overlap.certain or _possible(paths, overlap)):
             continue
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
