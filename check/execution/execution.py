@@ -441,6 +441,7 @@ class Execution:
             if name is not None and self._assumed.closes(number, block):
                 self._assumed.measure(group, number, name)
                 self._assumed.take(number, name, following)
+                group.repeats += 1
             else:
                 group.doubtful = True
                 if name is not None:

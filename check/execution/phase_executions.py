@@ -119,6 +119,7 @@ class PhaseExecutions:
     executed: set[int] = field(default_factory=set)  # blocks that some thread comes to
     sent: list[Sent] = field(default_factory=list)  # what is done to other blocks, and none there waits for
     short: dict[int, Short] = field(default_factory=dict)  # by product
+    repeated: dict[tuple[int, int], PhaseRace] = field(default_factory=dict)  # by statements
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
@@ -380,6 +381,7 @@ class PhaseExecutions:
             self._excused = found.left_at
         races = (one for one in found.acts.accesses if not _is_unseen(found, one))
         self.races += [replace(one, doubtful=True) if guessed else one for one in races]
+        self.repeated |= found.acts.accesses.repeated
         self.unpublished |= found.acts.unpublished
         for pair, is_open in found.acts.ended_early.items():
             self.ended_early[pair] = is_open and self.ended_early.get(pair, True)

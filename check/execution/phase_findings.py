@@ -88,6 +88,7 @@ class PhaseFindings:
         reports, stuck = self._reports, shown.stuck
         partly = all(race.partly for race in shown.races)
         yield from self._race_findings()
+        yield from map(reports.repeated, () if shown.races else shown.repeated.values())
         yield from (reports.stuck(one) for one in stuck.values() if partly or not one.late)
         told = {race.second for race in shown.races}
         yield from (reports.short(one) for one in shown.short.values() if one.product not in told)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...spec.errors import Place
 from ...spec.ordering import ordering
 from ...spec.quantities import counted
-from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
+from ..findings import ERROR, EVERYWHERE, INFO, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..ptx.decode import DecodedFunction
 from ..ptx.source import PtxModule
 from ..rules import rules
@@ -88,6 +88,13 @@ class PhaseReports:
                 )
                 for what, at, region in both
             ),
+        )
+
+    def repeated(self, race: PhaseRace) -> Finding:
+        """Bulk copies into the same bytes of which one phase tells, if a parameter asks for both."""
+        found = self.race(race, 0)
+        return replace(
+            found, tier=INFO, message=f"{found.message}; right only if a parameter asks for one of them"
         )
 
     def stuck(self, stuck: Stuck) -> Finding:

@@ -93,7 +93,8 @@ class TimedWrite:
     after which there are none. landing: the phase that tells that it is complete. elsewhere: it writes
     other blocks of the cluster, too. peer: the mbarrier is that of another block. ordered: a bit for each
     warp whose products are ordered behind it. known: what its lane knows, where others of its warp know more.
-    `stores`: what its lanes write; `region` has what the first one does.
+    `stores`: what its lanes write; `region` has what the first one does. repeats: how often an assumed number
+    had said before whether a loop goes on. tensor: the register of what a bulk copy reads, or of its map.
     """
 
     statement: int
@@ -112,6 +113,8 @@ class TimedWrite:
     ordered: int = 0
     known: Clock | None = None
     stores: LaneStores | None = None
+    repeats: int = 0
+    tensor: str | None = None
 
     def complete(self, clock: Clock) -> bool:
         """Whether the write is complete for a warp with a clock."""
@@ -185,12 +188,15 @@ class _LastWrite:
 
 
 class SharedAccesses:
-    """What is read and written, and the races among it. `clocks`: those of the warps."""
+    """What is read and written, and the races among it. `clocks`: those of the warps. `repeated`: bulk copies
+    into the same bytes of which one phase tells, where a parameter says that a loop starts both.
+    """
 
     def __init__(self, clocks: Sequence[Clock]) -> None:
         self.clocks = clocks
         self._reads: dict[tuple[int, ByteRegion, int], _LastRead] = {}  # by statement, bytes, and first warp
         self.races: dict[tuple[str, int, int], PhaseRace] = {}
+        self.repeated: dict[tuple[int, int], PhaseRace] = {}
         # By mbarrier and phase: what its copies fill.
         self.filled: dict[tuple[int, int], dict[ByteRegion, int]] = {}
         self.ordered: set[tuple[int, int]] = set()  # pairs of statements on the same bytes
@@ -345,6 +351,11 @@ class SharedAccesses:
             other = one.last
             if other.complete(clock):
                 continue
+            assumed = write.doubtful or write.repeats > other.repeats
+            if assumed and _are_of_one_phase(other, write):
+                pair = other.statement, write.statement
+                self.repeated[pair] = PhaseRace("rewritten", *pair, write.region, write.region, reads="none")
+                continue
             if other.kind == "bulk" and (write.kind != "bulk" or _surely_meet(other, write)):
                 self._found("rewritten", other, write.statement, write.region, write.doubtful, reads="none")
             elif other.kind == "store" and write.kind == "bulk":
@@ -491,6 +502,17 @@ def _surely_meet(first: TimedWrite, second: TimedWrite) -> bool:
     """
     sized = (one.landing is not None and one.landing.size is not None for one in (first, second))
     return first.region == second.region or all(sized)
+
+
+def _are_of_one_phase(first: TimedWrite, second: TimedWrite) -> bool:
+    """Whether one phase tells of two bulk copies of a warp, from one tensor. Into the same bytes nobody means
+    to start both: where a parameter says how often a loop does so, the host says once.
+    """
+    if first.landing is None or second.landing is None:
+        return False
+    if first.warp != second.warp or first.tensor != second.tensor:
+        return False
+    return (first.landing.barrier, first.landing.phase) == (second.landing.barrier, second.landing.phase)
 
 
 def _reach(fences: Collection[tuple[int, int]], clocks: Mapping[int, Clock]) -> bool:

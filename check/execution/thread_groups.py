@@ -38,7 +38,8 @@ class ThreadGroup:
     """Threads on one path: their block, registers, the joins that they go towards, the rounds of loops.
 
     `doubtful`: a branch was taken by an assumed number, and it was none that ends a loop. `done`: how many
-    statements of its block were executed before the group was divided.
+    statements of its block were executed before the group was divided. `repeats`: how often an assumed number
+    has said whether a loop goes on.
     """
 
     threads: tuple[int, ...]
@@ -49,6 +50,7 @@ class ThreadGroup:
     doubtful: bool = False
     steps: int = 0
     done: int = 0
+    repeats: int = 0
 
     @cached_property
     def warps(self) -> Mapping[int, tuple[int, ...]]:
@@ -71,6 +73,7 @@ class ThreadGroup:
             dict(self.rounds),
             self.doubtful,
             self.steps,
+            repeats=self.repeats,
         )
 
 
@@ -100,4 +103,5 @@ def merged(parts: Sequence[ThreadGroup], join: Join) -> ThreadGroup:
         rounds,
         any(part.doubtful for part in parts),
         max(part.steps for part in parts),
+        repeats=max(part.repeats for part in parts),
     )

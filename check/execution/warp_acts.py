@@ -270,7 +270,7 @@ class WarpActs(BarrierActs):
             if multicast and barrier is not None:
                 self._known_there(barrier, number, step)
             filled = barrier is not None and not remote
-            doubtful = is_doubtful(group, step)
+            doubtful, source = is_doubtful(group, step), step.statement.source
             for region in self._target(group, step, thread) if filled else ():
                 if rank is not None:
                     region = group.registers.steps.moved(region, rank)
@@ -291,6 +291,8 @@ class WarpActs(BarrierActs):
                         landing=landing,
                         elsewhere=multicast,
                         known=known.get(thread),
+                        repeats=group.repeats,
+                        tensor=None if source is None else source.base,
                     )
                 )
             if landing is not None and self.blocks > 1 and sends_shared(step.statement):
