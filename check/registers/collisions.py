@@ -157,9 +157,13 @@ def _finding(
         readings = judgement.readings if used else LETTER
         message += (
             f"; it is copied to {copied.partition('@')[0]} before this wait, and "
-            f"{'the copy is read behind it' if used else 'nothing reads the copy'}: undefined by the letter, "
-            "and harmless where the assembler coalesces the move, so that no copy is made"
+            f"{'the copy is read behind it' if used else 'nothing reads the copy'}"
         )
+        if not (used and collision.fact.apart):
+            message += (
+                ": undefined by the letter, and harmless where the assembler coalesces the move, so that no copy "
+                "is made"
+            )
     elif collision.unknown:
         tier = LIKELY
         message += f"; the instruction {statement.opcode} is not known, and may write what it names"

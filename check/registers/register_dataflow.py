@@ -7,6 +7,7 @@ statement carries a path on which it holds: its origin, and the blocks entered s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...formal.ordering.mma_shape import MmaShape
 from ...spec.lazy_dataclass import dataclass
@@ -66,11 +67,15 @@ class Unfenced:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A register holds a copy of a class, taken while the wgmma that computes it was pending."""
+    """A register holds a copy of a class, taken while the wgmma that computes it was pending.
+
+    `apart`: another wgmma has accumulated into the class since, so that no assembler coalesces the copy.
+    """
 
     register: str
     source: int
     groups: int
+    apart: bool = False
 
 
 Fact = InFlight | Done | Touched | Unfenced | Copy
@@ -171,7 +176,7 @@ class RegisterAnalysis:
             case InFlight():
                 return InFlight(fact.role, fact.shape, min(fact.groups + 1, self.depth))
             case Copy():
-                return Copy(fact.register, fact.source, min(fact.groups + 1, self.depth))
+                return replace(fact, groups=min(fact.groups + 1, self.depth))
         return fact
 
     def _wait(
@@ -218,10 +223,9 @@ class RegisterAnalysis:
         copies = facts.get(COPIES)
         if copies:
             for fact, trail in list(copies.items()):
-                if isinstance(fact, Copy) and fact.source in event.d:
-                    if found is not None:
-                        found.append(Collision(fact, fact.source, trail, mine))
+                if isinstance(fact, Copy) and fact.source in event.d and not fact.apart:
                     del copies[fact]
+                    copies.setdefault(replace(fact, apart=True), trail)
 
     @staticmethod
     def _collides(fact: Fact, role: str, shape: MmaShape) -> bool:
@@ -295,7 +299,7 @@ class RegisterAnalysis:
             if fact.register in event.copies_read:
                 if event.copies_made:
                     for register in event.copies_made:
-                        made[Copy(register, fact.source, fact.groups)] = Trail(True, event.statement, trail)
+                        made[replace(fact, register=register)] = Trail(True, event.statement, trail)
                     continue
                 if found is not None:
                     found.append(Collision(fact, fact.source, trail, event.statement))

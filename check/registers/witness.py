@@ -81,16 +81,14 @@ def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[i
             made = [model.Commit()]
         elif isinstance(event, WaitEvent) and not event.may:
             made = [model.Wait(event.n)]
-            if position == last and isinstance(collision.fact, Copy):
-                made = []
         elif isinstance(event, MmaEvent):
             made = [_mma(event, what, others)]
         elif isinstance(event, AccessEvent):
-            final = position == last and isinstance(collision.fact, Copy)
-            if what in event.reads or final:
-                made.append(model.RegisterRead(0))
+            made = [model.RegisterRead(0)] if what in event.reads else []
             if what in event.writes:
                 made.append(model.RegisterWrite(0))
+        if position == last and isinstance(collision.fact, Copy):
+            made = [model.RegisterRead(0)]  # a coalesced copy reads the accumulator here
         for operation in made:
             if position == last or not _repeats(operation, steps):
                 steps.append(operation)

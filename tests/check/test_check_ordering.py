@@ -170,6 +170,44 @@ def test_a_copy_that_is_read_before_the_wait() -> None:
     assert found(body) == [("error", "accumulator-in-flight")]
 
 
+COPIED = FENCE + MMA_A + COMMIT + "mov.f32 %f20, %f0;\n"
+READ = "add.f32 %f9, %f20, %f20;\n"
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        (FENCE + MMA_A + COMMIT + WAIT, [("reading", "accumulator-in-flight")]),
+        (FENCE + MMA_A + COMMIT + WAIT + READ, [("error", "accumulator-in-flight")]),
+        (wait(1) + FENCE + MMA_A + COMMIT + WAIT + READ, [("error", "accumulator-in-flight")]),
+        (FENCE + MMA_A + COMMIT + READ + WAIT, [("error", "accumulator-in-flight")]),
+        (FENCE + MMA_A + COMMIT + "mov.f32 %f20, 0f00000000;\n" + WAIT + READ, []),
+    ],
+    ids=[
+        "nothing reads the copy",
+        "it is read behind the wait",
+        "a wait that leaves the group pending",
+        "it is read before the wait",
+        "it is written anew",
+    ],
+)
+def test_a_copy_and_another_product_on_what_was_copied(behind: str, expected: list[tuple[str, str]]) -> None:
+    """Where the copy is read, no assembler coalesces it: the message does not call it harmless."""
+    body = f"{COPIED}{behind}ret;\n"
+    report = check_text(f"{HEAD}.visible .entry k()\n.reqntid 128\n{{\n{REGISTERS}{body}}}\n", "k.ptx")
+    told = [one for one in report.findings if one.tier != "info"]
+    assert [(one.tier, one.rule) for one in told] == expected
+    assert all(("harmless" in one.message) == (one.tier == "reading") for one in told)
+
+
+def test_a_loop_that_copies_an_accumulator_in_every_round_and_does_not_read_the_copy() -> None:
+    """As Triton writes down what its wait depends on. The product of the next round is right."""
+    loop = "L:\n" + FENCE + MMA_A + COMMIT + "mov.f32 %f20, %f0;\n" + wait(1) + "@%p1 bra L;\n" + WAIT + USE
+    tiers = "error", "likely", "reading"
+    assert set(found(loop, tiers)) == {("reading", "accumulator-in-flight")}
+    assert found(loop.replace("mov.f32 %f20, %f0;\n", ""), tiers) == []
+
+
 def test_groups_in_flight_across_a_back_edge() -> None:
     loop = "L:\n" + FENCE + MMA_A + COMMIT + wait(1) + "setp.lt.u32 %p1, %r9, %r8;\n@%p1 bra L;\n"
     assert found(loop + WAIT + USE) == []
