@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..spec.errors import Place
 from ..spec.lazy_dataclass import dataclass
-from .ptx.inlining import call_of
+from .ptx.inlining import FAILED, call_of
 from .ptx.operation import COPIES, DATA, Operation, Operations
 from .ptx.source import Function, PtxModule
 from .undeclared import undeclared_names
@@ -243,7 +243,7 @@ def _does(function: Function, operations: Operations) -> set[str]:
 
 def _allocated(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
     """The calls of functions that the file does not hold, in a kernel that allocates."""
-    held = {function.name for function in module.functions}
+    held = {FAILED, *(function.name for function in module.functions)}
     for function in module.functions:
         if function.kind != "entry" or not {"allocate", "call"} <= _does(function, operations):
             continue

@@ -15,7 +15,9 @@ from .operands import address_of, operand_texts, vector_elements
 from .operation import Operations
 from .source import NAME, Function, PtxModule, PtxScope, PtxStatement
 
-__all__ = ["Call", "Inlining", "call_of"]
+__all__ = ["FAILED", "Call", "Inlining", "call_of"]
+
+FAILED = "__assertfail"  # what a failed assertion calls: the launch ends there
 
 _MOST = 100_000  # statements of a function with the bodies that it calls
 _RETURN = "$return"

@@ -18,6 +18,7 @@ from ..memory.matrices import GRANULE, described
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
+from ..ptx.inlining import FAILED
 from ..ptx.operands import number_of, vector_elements
 from ..ptx.operation import OPAQUE
 from ..ptx.source import PtxModule
@@ -56,7 +57,7 @@ _CHOOSES = {"selp": 2, "mov": 1}  # what holds one of so many sources
 _COMPUTES = frozenset(("nothing", "move"))  # what a statement does that only writes registers
 _THREAD = ("%tid", "%laneid")
 _MOVED = 8  # moves of one address that are followed
-_HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
+_HARMLESS = frozenset(("vprintf", FAILED))  # the system's functions order nothing
 _GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")

@@ -200,6 +200,17 @@ def test_a_function_that_the_file_does_not_hold_may_deallocate_and_wait() -> Non
     assert any("allocations of k (1 statement)" in one and "may deallocate" in one for one in remarks)
 
 
+def test_a_failed_assertion_deallocates_nothing_and_ends_the_launch() -> None:
+    """Ways through it need no judgement; the others are judged."""
+    head = HEAD.replace(".visible", ".extern .func __assertfail;\n.visible")
+    fails = "@%p3 bra WELL;\ncall __assertfail;\ntrap;\nWELL:\n"
+    for freed, expected in ((FREED, []), ("", [("error", "allocation-kept")])):
+        body = f"{MADE}{fails}{freed}"
+        assert found(body, head) == expected
+        remarks = check_text(f"{head}{body}ret;\n}}\n", "k.ptx").not_judged
+        assert not any("may deallocate" in one.message for one in remarks)
+
+
 def test_a_function_of_the_file_is_followed() -> None:
     """It deallocates for the kernel that calls it."""
     body = ".func f()\n{\n.reg .b32 %r<9>;\n" + ADDRESS + FREE + "ret;\n}\n"
