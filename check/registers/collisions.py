@@ -161,8 +161,8 @@ def _finding(
         )
         if not (used and collision.fact.apart):
             message += (
-                ": undefined by the letter, and harmless where the assembler coalesces the move, so that no copy "
-                "is made"
+                ": undefined by the letter, and harmless where the assembler coalesces the move, so that no "
+                "copy is made"
             )
     elif collision.unknown:
         tier = LIKELY
