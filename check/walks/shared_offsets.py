@@ -70,7 +70,7 @@ def shared_offsets(
     for one in laid:
         slot = one.name, one.first
         registers[slot] = registers.get(slot, frozenset()) | one.registers
-    places = _placing(code, (name for one in code.accessing for name in _plain_addresses(code, one)))
+    places = _placing(code, addressing)
     whole = _whole_behind(code, addressing)
     offsets: dict[tuple[str, int], int | None] = {}
     for place, (slot, own) in enumerate(registers.items()):
@@ -177,13 +177,9 @@ def lie_in_shared(statement: DecodedStatement) -> int:
 
 
 def _addressing(code: DecodedFunction, statement: DecodedStatement) -> Iterator[str]:
-    """The registers of a statement's addresses in shared memory; of a bulk copy, all: pointers are none."""
-    count = None if statement.does == "bulk-copy" else lie_in_shared(statement)
-    yield from code.registers_in(" ".join(islice(statement.addresses, count)), statement.scope)
-
-
-def _plain_addresses(code: DecodedFunction, statement: DecodedStatement) -> Iterator[str]:
-    """The registers of a statement's addresses in shared memory, without coordinates in a tensor."""
+    """The registers of a statement's addresses in shared memory; of a bulk copy, of all but a tensor's, whose
+    coordinates place nothing there: pointers are none.
+    """
     if statement.does == "bulk-copy":
         texts = [text for text in statement.addresses if "," not in text]
     else:

@@ -195,3 +195,47 @@ def test_two_offsets_of_one_vector_lie_apart() -> None:
         "copy-incomplete",
         "shared-unsynchronised",
     }
+
+
+# As many tiles as a parameter says, rounded up: a tile's number makes coordinates in a tensor.
+TILES = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .align 64 .b8 map[128], .param .u32 n)
+.reqntid 128, 1, 1
+{
+.reg .b64 %d<8>; .reg .pred %p<8>; .reg .b32 %r<64>;
+mov.u32 %r1,%tid.x; mov.u32 %r2,smem; mov.u32 %r20,0; mov.u32 %r21,0; mov.b64 %d0,map; cvta.param.u64 %d0,%d0;
+setp.eq.u32 %p0,%r1,0;
+@%p0 mbarrier.init.shared::cta.b64 [%r2+16384],1;
+bar.sync 0;
+ld.param.u32 %r0,[n]; add.u32 %r11,%r0,127; shr.u32 %r3,%r11,7; mul.lo.u32 %r5,%r3,2; min.u32 %r4,%r5,3;
+setp.eq.u32 %p1,%r4,0; @%p1 bra END;
+L:
+div.u32 %r6,%r20,%r3; mul.lo.u32 %r7,%r6,%r3; sub.u32 %r8,%r20,%r7; shl.b32 %r8,%r8,7;
+@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r2+16384],16384;
+@%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r2],[%d0,{%r8,%r6}],[%r2+16384];
+WAIT
+shl.b32 %r9,%r1,2; add.u32 %r9,%r2,%r9; ld.shared.u32 %r10,[%r9];
+MEET
+xor.b32 %r21,%r21,1; add.u32 %r20,%r20,1; setp.lt.u32 %p4,%r20,%r4; @%p4 bra L;
+END: ret;
+}
+"""
+WAITS = "W: mbarrier.try_wait.parity.shared::cta.b64 %p5,[%r2+16384],%r21; @!%p5 bra W;"
+
+
+@pytest.mark.parametrize(
+    ("waits", "meet", "is_right"),
+    [(WAITS, "bar.sync 0;", True), ("", "bar.sync 0;", False), (WAITS, "", False)],
+    ids=["right", "no wait for the copy", "the next copy comes before all have read"],
+)
+def test_coordinates_in_a_tensor_place_nothing_in_shared_memory(
+    waits: str, meet: str, is_right: bool
+) -> None:
+    """The parameter has a number, with which threads are followed."""
+    report = check_text(TILES.replace("WAIT", waits).replace("MEET", meet), "k.ptx")
+    assert report.not_judged == ()
+    assert (not any(one.tier in (ERROR, LIKELY) for one in report.findings)) == is_right
