@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from ...spec.errors import Place
 from ...spec.ordering import ordering
@@ -68,6 +69,9 @@ class PhaseReports:
             why = "only other lanes of the writer's warp have waited, and nothing lets this one know of that"
         elif race.partly and not race.is_open:
             why += ", though other warps of the warpgroup have waited"
+        if race.what != "unfenced" and self._relaxed is not None:
+            line = self.place(self._relaxed).line
+            why += f"; the wait in line {line} is .relaxed, which orders nothing by itself"
         shown = f"writes {written}, {other} {read.span if read.base == written.base else read}"
         writer, reader = (race.second, race.first) if race.reads == "first" else (race.first, race.second)
         both = (("written", writer, written), ("read" if race.reads != "none" else "written", reader, read))
@@ -96,6 +100,12 @@ class PhaseReports:
         return replace(
             found, tier=INFO, message=f"{found.message}; right only if a parameter asks for one of them"
         )
+
+    @cached_property
+    def _relaxed(self) -> int | None:
+        """The first wait for a phase that orders nothing, if there is one."""
+        waits = self.code.doing("await")
+        return next((index for index in waits if "relaxed" in self.code.operation(index).words), None)
 
     def stuck(self, stuck: Stuck) -> Finding:
         """A wait that never ends."""

@@ -324,6 +324,17 @@ SLIPS = {
 }
 
 
+@pytest.mark.parametrize("word", ["", ".acquire.cta", ".relaxed.cta"])
+def test_a_finding_names_the_wait_that_is_relaxed(word: str) -> None:
+    """Without it the kernel is right."""
+    wait = "mbarrier.try_wait.parity"
+    text = RING.replace(f"{wait}.shared::cta.b64 %p3,[%r23]", f"{wait}{word}.shared::cta.b64 %p3,[%r23]")
+    said = [one.message for one in check_text(text, "k.ptx").findings if one.tier != "info"]
+    line = 1 + text[: text.index(f"{wait}.relaxed")].count("\n") if "relaxed" in word else None
+    expected = f"; the wait in line {line} is .relaxed, which orders nothing by itself"
+    assert bool(said) == ("relaxed" in word) and all(expected in one for one in said)
+
+
 def tiers(text: str) -> set[tuple[str, str]]:
     """The tiers and rules of the findings that are no remarks."""
     found = check_text(text, "k.ptx").findings
