@@ -72,6 +72,8 @@ _DOES = {
     "await": "waits for a copy into",
 }
 _WAITS: Undefined = ((("warp-sync", "waits"),),)
+_ALLOCATED: Undefined = ((("allocation-proxy", "generic"),),)
+_FENCES = ("unfenced", "unfenced-store")
 # Other blocks of the grid: some compare their numbers, or parts of them, and leave.
 _OTHER_PLACES = tuple(
     tuple((f"%ctaid.{axis}", number) for axis in axes) for number in (1, 4) for axes in ("y", "x", "z", "xyz")
@@ -159,10 +161,17 @@ class GenericFindings:
         """Under which readings of the text a race is undefined."""
         if race.what == WITHIN:
             return _WAITS
+        if self._is_allocated(race):
+            return _ALLOCATED
         return ONE_WARP if race in self._of_one_warp else EVERYWHERE
 
+    def _is_allocated(self, race: GenericRace) -> bool:
+        """Whether a proxy fence lacks only behind the address that an allocation of tensor memory writes."""
+        return race.what in _FENCES and self.plan.code.operation(race.first).does == "allocate"
+
     def _rank(self, race: GenericRace) -> tuple[bool, bool, int]:
-        return race in self._of_one_warp, race.doubtful, race.second
+        is_open = race in self._of_one_warp or self._is_allocated(race)
+        return is_open, race.doubtful, race.second
 
     def _settled_by_groups(self) -> frozenset[GenericRace]:
         """The races that are none where the wait of one warp for a product covers those of its warpgroup."""

@@ -81,3 +81,28 @@ def test_what_is_said() -> None:
     text = KERNEL.replace("ALLOC", SHARED).replace("MEET", "").replace("READ", READ)
     (finding,) = check_text(text, "k.ptx").findings
     assert "warp 0 allocates, and writes the address to bytes 0 to 3" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("fence", "setting", "expected"),
+    [
+        ("", None, {("proxy-fence-copy", "reading")}),
+        ("", "generic", {("proxy-fence-copy", "error")}),
+        ("", "unsaid", set()),
+        ("fence.proxy.async.shared::cta;", "generic", set()),
+    ],
+    ids=["open", "generic", "unsaid", "fenced"],
+)
+def test_a_bulk_copy_lands_on_the_address(
+    fence: str, setting: str | None, expected: set[tuple[str, str]]
+) -> None:
+    """All threads have read it. By which proxy it is written the text does not say."""
+    copy = f"""{fence} bar.sync 0; @!%p4 bra C;
+mbarrier.init.shared::cta.b64 [%r2+72],1;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r2+72],16;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2],[%rd1],16,[%r2+72];
+W: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r2+72],0; @!%p3 bra W; C:"""
+    text = KERNEL.replace("ALLOC", SHARED).replace("MEET", "bar.sync 0;").replace("READ", READ + copy)
+    readings = {} if setting is None else {"allocation-proxy": setting}
+    findings = check_text(text, "k.ptx", readings=readings).findings
+    assert {(f.rule, f.tier) for f in findings if f.rule == "proxy-fence-copy"} == expected

@@ -16,11 +16,11 @@ TIERS = {
         qualifier-mixed inline.input-written inline.operand-number inline.output-read inline.semicolon""",
     "error likely": """aligned-exited barrier-count barrier-stuck barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent copy-incomplete
-        proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint operand-multiple matrix-alignment
+        allocation-freed allocation-kept allocation-late inline.constraint operand-multiple matrix-alignment
         tensor-overwritten tensor-store-pending tensor-outside barrier-accessed warp-mask""",
     "likely error": "inline.guard",
     "error likely reading": """aligned-divergent barrier-uninitialised bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
-        accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised tensor-product-pending""",
+        accumulator-as-a a-as-accumulator proxy-fence proxy-fence-copy shared-overwritten shared-unsynchronised tensor-product-pending""",
     "error reading": "metadata-code accumulator-reshaped",
     "likely": "legality.unknown cluster-ended tensor-lanes",
     "reading": """a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited tensor-freed
@@ -53,6 +53,7 @@ def test_every_question_that_no_model_follows() -> None:
         "thread-fences": ("implied", "needed", "implied", "needed"),
         "unwritten-columns": ("any", "fault", "any", "fault"),
         "load-read": ("ordered", "unordered", "ordered", "unordered"),
+        "allocation-proxy": ("unsaid", "generic", "unsaid", "generic"),
         "register-warps": ("each", "together", "each", "together"),
         "allocating-warp": ("any", "same", "any", "same"),
         "warp-sync": ("orders", "waits", "orders", "waits"),
