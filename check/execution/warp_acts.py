@@ -276,8 +276,8 @@ class WarpActs(BarrierActs):
                     region = group.registers.steps.moved(region, rank)
                 if bytes_:
                     region = region._replace(high=region.low + bytes_)
-                if bytes_ and region.is_known:
-                    filling = accessed(region.low, (1 << bytes_) - 1)
+                if region.is_known:  # the box of a tensor has as many bytes at least
+                    filling = accessed(region.low, (1 << region.high - region.low) - 1)
                     self.objects.hold(GenericAccess(step.position, "fill", filling, doubtful, doubtful))
                 self._begin(
                     TimedWrite(

@@ -47,6 +47,10 @@ mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r2+1032],SIZE;
 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2],[%d1],SIZE,[%r2+1032];
 C: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r2+1032],0; @!%p3 bra C;
 """
+TENSOR = COPY.replace("SIZE", "512").replace(
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2],[%d1],512,[%r2+1032]",
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2+PLACE],[%d1,{%r1,%r1}],[%r2+1032]",
+)
 ASYNC = "cp.async.ca.shared.global [%r3+PLACE],[%d1],4; cp.async.wait_all; bar.sync 0;"
 
 
@@ -69,6 +73,8 @@ def tiers(first: str = "", then: str = "", last: str = "") -> set[tuple[str, str
         ("atom.shared.add.u32 %r4,[%r2+1024],1;", True),
         (COPY.replace("SIZE", "1024"), False),
         (COPY.replace("SIZE", "1040"), True),
+        (TENSOR.replace("PLACE", "512"), False),  # at least 16 bytes: how many more the PTX does not show
+        (TENSOR.replace("PLACE", "1024"), True),
         (ASYNC.replace("PLACE", "768"), False),  # to byte 1023
         (ASYNC.replace("PLACE", "896"), True),
         (ASYNC.replace("PLACE", "1040"), False),
