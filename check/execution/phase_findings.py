@@ -116,7 +116,13 @@ class PhaseFindings:
         first_uses = {end: use for use, end in by_weight}
         for end, use in first_uses.items():
             yield self._reports.ended_early(use, end, early[use, end])
-        yield from (self._reports.overlaid(overlaid[end], end) for end in overlaid if end not in first_uses)
+        again = [end for end in sorted(overlaid) if end not in first_uses]
+        several = [
+            end for end in again if overlaid[end] == end
+        ]  # one cause: several threads come there
+        yield from (self._reports.overlaid(overlaid[end], end) for end in again if end not in several)
+        if several:
+            yield replace(self._reports.overlaid(several[0], several[0]), more=len(several) - 1)
 
     def settles(self, finding: Finding) -> bool:
         """Whether another finding is superfluous: one of these says the same for certain, or the accesses are

@@ -227,3 +227,9 @@ def test_one_thread_initialises(made: str, rules: set[str]) -> None:
     rest = body.replace("@!%p1 mbarrier.init.shared::cta.b64 [%r2+8],64;\n", "").replace("THEN", "")
     findings = check_text(f"{head}{made}\n{rest}", "k.ptx").findings
     assert {(one.rule, one.tier) for one in findings} == {(rule, "likely") for rule in rules}
+
+
+def test_several_that_threads_initialise_are_told_once() -> None:
+    text = KERNEL.replace("@!%p1 mbarrier.init", "mbarrier.init").replace("THEN", "")
+    (one,) = (one for one in check_text(text, "k.ptx").findings if one.rule == "barrier-uninitialised")
+    assert one.more == 1
