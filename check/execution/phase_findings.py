@@ -117,9 +117,7 @@ class PhaseFindings:
         for end, use in first_uses.items():
             yield self._reports.ended_early(use, end, early[use, end])
         again = [end for end in sorted(overlaid) if end not in first_uses]
-        several = [
-            end for end in again if overlaid[end] == end
-        ]  # one cause: several threads come there
+        several = [end for end in again if overlaid[end] == end]  # one cause: several threads come there
         yield from (self._reports.overlaid(overlaid[end], end) for end in again if end not in several)
         if several:
             yield replace(self._reports.overlaid(several[0], several[0]), more=len(several) - 1)
