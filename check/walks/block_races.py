@@ -99,7 +99,8 @@ class _BlockOrder:
         self.releases: dict[int, list[int]] = defaultdict(list)
         self.acquires: dict[int, int] = {}  # the position of the last one
         self.passed: set[int | None] = set()  # the barriers that some threads arrive at, and pass by
-        self.turns: dict[int, int] = defaultdict(int)  # by warp: what it has waited for, as one number
+        self.turns: dict[int, int] = defaultdict(int)  # by warp: what it has waited for, by its number here
+        self._histories: dict[tuple[object, ...], int] = {}  # what warps have waited for, numbered
         self.meets: list[tuple[int, frozenset[int]]] = []
         self.awaits: list[tuple[int, Numbers]] = []
         self.waits: list[tuple[int, int]] = []  # positions and statements that a finding shows
@@ -157,7 +158,11 @@ class _BlockOrder:
             number = number_at(act.barrier, lane)
             if number is None and isinstance(act.barrier, LaneNumbers):
                 number = ~warp
-            self.turns[warp] = hash((self.turns[warp], number, number_at(act.parity, lane)))
+            self.turns[warp] = self._history(self.turns[warp], number, number_at(act.parity, lane))
+
+    def _history(self, *waited: object) -> int:
+        """The number of what warps have waited for: the same only for the same."""
+        return self._histories.setdefault(waited, len(self._histories) + 1)
 
     def _meet(self, act: BlockAct, position: int) -> None:
         """Threads meet at the barrier of one number; one whose number is unknown may be any."""
@@ -172,8 +177,10 @@ class _BlockOrder:
             self.meets.append((position, frozenset(lanes)))
             warps = {self.warps[lane] for lane in lanes}
             turns = {self.turns[warp] for warp in warps}
-            turn = turns.pop() if len(turns) == 1 else hash(frozenset(turns))
-            self.turns.update(dict.fromkeys(warps, hash((turn, number)) if number in self.passed else turn))
+            turn = turns.pop() if len(turns) == 1 else self._history(frozenset(turns))
+            if number in self.passed:
+                turn = self._history(turn, number)
+            self.turns.update(dict.fromkeys(warps, turn))
 
     def _forget(self) -> None:
         for units in self.units:
