@@ -133,6 +133,9 @@ class Action:
     returns: bool = False
     """Whether it ends the function that executes it, and the thread only where nobody called that.
     Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
+    answer: Literal["given", "asked"] | None = None
+    """Whether it writes the answer to a request to cancel another cluster's launch, or says what one means.
+    Noticed by: tests. Example: `given`. Refuses: `true` (not in the list)."""
     mask: bool = False
     """Whether its last operand says which lanes of the warp take part, where the qualifier .sync stands.
     Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""

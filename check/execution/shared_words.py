@@ -6,13 +6,14 @@ the byte is unordered with that one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import vector_elements, vector_places
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
+from ..values.launch_answers import answer
 from ..values.word_algebra import WORD
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
@@ -26,6 +27,7 @@ _ADDRESSES = 1 << 32  # generic addresses from here on are not of shared memory
 _BYTE = 8
 _WIDEST = 16  # bytes of one thread's access
 _NEVER = 1 << 60
+_CANCELED = 6  # launches of other clusters that a block takes over, before there are no more
 _STORES = frozenset(("store", "update", "copy", "bulk-copy", "allocate"))
 
 
@@ -57,6 +59,7 @@ class SharedWords:
         self.clocks = clocks
         self._bytes: dict[int, _Stored] = {}
         self._unknown = UnknownBytes(clocks)  # written earlier than what _bytes has of the same bytes
+        self._answered = 0  # requests to cancel the launch of another cluster
 
     def store(
         self, registers: Registers, step: WalkStep, threads: tuple[int, ...], surely: bool = True
@@ -81,6 +84,8 @@ class SharedWords:
                 self._forget(written)
                 return
         stored = self._stored(base, threads, address.offset, width, values)
+        if values and statement.operation.action.answer:
+            stored = self._spread(registers, step, stored)
         assumed = not registers.assumed.isdisjoint(step.read)
         earlier = self._unknown.meeting(min(stored, default=0), max(stored, default=-1) + 1)
         for place, new in stored.items():
@@ -103,7 +108,9 @@ class SharedWords:
             for element, numbers in enumerate(values or (None,)):
                 value = number_at(numbers, thread)
                 for place in range(size):
-                    byte = None if value is None else value >> _BYTE * place & 0xFF
+                    byte = None
+                    if value is not None and _BYTE * place < WORD:
+                        byte = value >> _BYTE * place & 0xFF
                     new = _Stored(byte, warp, act, False)
                     at = low + element * size + place
                     before = stored.get(at)
@@ -143,9 +150,28 @@ class SharedWords:
                     del self._bytes[place]
             self._unknown.put(start, flags, warp, seen[warp])
 
-    @staticmethod
-    def _values(registers: Registers, statement: DecodedStatement) -> list[Numbers]:
+    def _spread(
+        self, registers: Registers, step: WalkStep, stored: Mapping[int, _Stored]
+    ) -> dict[int, _Stored]:
+        """An answer in each block that gets it. All know it: that they wait for it is judged elsewhere."""
+        steps = registers.steps
+        ranks = range(steps.blocks) if step.statement.operation.is_multicast else (None,)
+        return {
+            place if rank is None else steps.in_window(place, rank): one._replace(act=0)
+            for rank in ranks
+            for place, one in stored.items()
+        }
+
+    def _answer(self, registers: Registers) -> int:
+        """The answer to the next request to cancel the launch of another cluster: some are canceled."""
+        self._answered += 1
+        more = self._answered <= _CANCELED
+        return answer(self._answered * registers.steps.grid["%cluster_nctaid.x"] if more else None)
+
+    def _values(self, registers: Registers, statement: DecodedStatement) -> list[Numbers]:
         """What is stored, by the elements of a vector; nothing if no thread's own number is."""
+        if statement.operation.action.answer == "given":
+            return [self._answer(registers), None]
         if statement.does != "store" or statement.rows is not None or len(statement.operands) != 2:
             return []
         elements = vector_elements(statement.operands[1])
@@ -174,8 +200,9 @@ class SharedWords:
             return unknown, True
         base = registers.base(address, statement.scope)
         size = statement.bytes // elements
-        if threads and (_is_open(base, threads) or size * _BYTE > WORD):
+        if threads and _is_open(base, threads):
             return unknown, True
+        read = min(size, WORD // _BYTE)  # of a register of 128 bits, the lower 64
         assumed = not registers.assumed.isdisjoint(step.read)
         if not self._bytes:
             return unknown, assumed
@@ -185,8 +212,8 @@ class SharedWords:
             assert low is not None
             clock = self.clocks[thread // WARP]
             for element, row in zip(places, found, strict=True):
-                parts = list(self._known(low + address.offset + element * size, size, clock))
-                if len(parts) == size:
+                parts = list(self._known(low + address.offset + element * size, read, clock))
+                if len(parts) == read:
                     row[thread] = int.from_bytes([one.value or 0 for one in parts], "little")
                     assumed |= any(one.assumed for one in parts)
         if step.words[-1][:1] == "s" and any(

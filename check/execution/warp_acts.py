@@ -262,7 +262,7 @@ class WarpActs(BarrierActs):
             multicast = rank is None and self._is_multicast(group, step, thread)
             if barrier is not None:
                 # What is multicast comes from other blocks, too.
-                shared = multicast or step.statement.operation.is_for_all
+                shared = multicast or (rank is None and step.statement.operation.is_for_all)
                 landing = barrier.copy(None if shared else bytes_, box, (number, warp.clock))
                 warp.clock.knows(address, landing.phase)
             remote = group.registers.is_remote(step.statement.address, step.statement.scope)

@@ -49,14 +49,12 @@ def works_in_pairs(steps: WalkSteps) -> bool:
 
 def clusters_together(steps: WalkSteps, cluster: tuple[int, int, int] | None) -> bool:
     """Whether the blocks of a cluster of some shape can be executed together: their number and size are
-    known, and few, and no copy goes to all however many these are.
+    known, and few.
     """
     function = steps.function
     threads = size_of(function.threads or (0,))
     blocks = prod(cluster or (1,))
-    if not (blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= _MOST_THREADS):
-        return False
-    return not any(operation.is_for_all for operation in steps.code.used)
+    return blocks > 1 and threads > 0 and threads % WARP == 0 and blocks * threads <= _MOST_THREADS
 
 
 class ClusterSteps(WalkSteps):

@@ -13,8 +13,9 @@ from ..ptx.operands import Address, vector_places
 from ..values.arithmetic import MASK
 from ..values.block_threads import WARP
 from ..values.lane_numbers import LaneNumbers, Numbers, by_number, lane_math, number_at
+from ..values.launch_answers import asked
 from ..values.real_arithmetic import is_real, real_number
-from ..values.word_algebra import NUMBER, NoResultError
+from ..values.word_algebra import NUMBER, WORD, NoResultError
 from .inverted_waits import is_inverted
 from .parameters import parameter_number
 from .walk_steps import RANK, SIZE, WalkStep, WalkSteps
@@ -248,6 +249,9 @@ class Registers:
             return [self._place(one) for one in step.sources]
         value = self._result(step)
         places, elements = vector_places(step.statement.operands[0])
+        if step.result == "answer":
+            fields = asked(step.words)
+            return [self._bits(value, *fields[place]) if place < len(fields) else None for place in places]
         if elements == 1 == count or value is None or step.result == "parameter":
             return (value,) * count
         if not step.statement.operation.is_move or count != len(places):
@@ -364,7 +368,9 @@ class Registers:
         return found
 
     def _bits(self, value: Numbers, low: int, width: int) -> Numbers:
-        """Some bits of a number."""
+        """Some bits of a number; of a register of 128 bits, the lower 64 are known."""
+        if low >= WORD:
+            return None
         mask = (1 << width) - 1
         if isinstance(value, LaneNumbers):
             words = self.math.words
@@ -372,10 +378,10 @@ class Registers:
         return None if value is None else value >> low & mask
 
     def _packed(self, values: Sequence[Numbers], bits: int) -> Numbers:
-        """A vector as one number, the lowest bits first."""
+        """A vector as one number, the lowest bits first; of 128 bits, the lower 64."""
         width = bits // len(values)
         whole: Numbers = 0
-        for place, value in enumerate(values):
+        for place, value in enumerate(values[: WORD // width]):
             part = self._bits(value, 0, width)
             if part is None or whole is None:
                 return None

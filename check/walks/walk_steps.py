@@ -25,6 +25,7 @@ from ..ptx.source import PtxModule
 from ..values.arithmetic import DECIDED, MASK, MOVES, rule_of
 from ..values.block_threads import own_numbers
 from ..values.lane_numbers import Numbers, lane_math
+from ..values.launch_answers import is_asked_for_block
 from ..values.opcode_kind import ArithmeticRule, bits_of
 from ..values.real_arithmetic import real_literal, real_rule
 from ..values.word_algebra import NUMBER, NoResultError
@@ -74,8 +75,8 @@ class WalkStep:
     result: how its value is found: `parameter` (the number that `sources` holds, or the bytes of a size and
     the names of sizes), `packed` (a vector of sources), `lane` (of the first lane), `agreed` (the first
     source, where all threads of a warp hold the same), `same` (the first source), `computed`, `awaited` (a
-    wait is over), `elected`, or `unknown`. `rule` computes it, where it is known how; `target` is the
-    register that gets what is computed, if no other is written.
+    wait is over), `elected`, `answer` (some bits of the answer in the source), or `unknown`. `rule` computes
+    it, where it is known how; `target` is the register that gets what is computed, if no other is written.
     `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
     sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
     memory. `counts`: it is what an atomic addition to a whole number in global memory found there. `divides`:
@@ -291,7 +292,8 @@ class WalkSteps:
             statement.writes[0] if result == "computed" and is_whole else None,
             words[0] not in DECIDED,
             (statement.does == "load" and not self._is_given(result, sources))
-            or not self._assumed.isdisjoint(statement.operands),
+            or not self._assumed.isdisjoint(statement.operands)
+            or (result == "answer" and is_asked_for_block(words)),
             statement.does == "map-address" and self.blocks == 1,
             statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
             _counts(statement, words),
@@ -332,6 +334,8 @@ class WalkSteps:
         texts = parts[1:]
         sources = tuple([self.source(text[1:] if text[:1] == "!" else text, scope) for text in texts])
         negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
+        if statement.operation.action.answer == "asked":
+            return "answer", sources, ()
         return _FOUND.get(statement.does, "computed"), sources, negates
 
     @cached_property

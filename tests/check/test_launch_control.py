@@ -69,12 +69,29 @@ def test_a_response_is_waited_for(ask: str, body: str, rules: set[str]) -> None:
 MEET = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
 
 
-@pytest.mark.parametrize("cluster", ["", ".reqnctapercluster 1", ".reqnctapercluster 2"])
+@pytest.mark.parametrize("cluster", ["", ".reqnctapercluster 1"])
 @pytest.mark.parametrize("count", [16, 32], ids=["one block asks", "two blocks ask"])
 def test_how_much_all_blocks_get_is_left_open(count: int, cluster: str) -> None:
     expect = EXPECT.replace("16", str(count))
     assert not found(MEET + expect + OF_ALL + WAIT + READ, cluster)
     assert found(MEET + expect + OF_ALL + READ + WAIT, cluster) == {"copy-incomplete"}
+
+
+FIRST = "mov.u32 %r3,%cluster_ctarank; setp.eq.and.u32 %p5,%r3,0,%p1;"  # thread 0 of the first block
+
+
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        (EXPECT + FIRST + OF_ALL.replace("%p1", "%p5") + WAIT + READ, set()),
+        (EXPECT + FIRST + OF_ALL.replace("%p1", "%p5") + READ + WAIT, {"copy-incomplete"}),
+        (EXPECT.replace("16", "32") + FIRST + OF_ALL.replace("%p1", "%p5") + WAIT + READ, {"barrier-stuck"}),
+        (EXPECT.replace("16", "32") + OF_ALL + WAIT + READ, {"copy-incomplete"}),
+    ],
+    ids=["right", "read before", "too many bytes", "both ask for the same bytes"],
+)
+def test_both_blocks_of_a_pair_get_it(body: str, rules: set[str]) -> None:
+    assert found(MEET + body, ".reqnctapercluster 2") == rules
 
 
 @pytest.mark.parametrize(
@@ -84,7 +101,7 @@ def test_how_much_all_blocks_get_is_left_open(count: int, cluster: str) -> None:
 )
 def test_the_mbarriers_of_all_blocks_are_initialised(cluster: str, rules: set[str]) -> None:
     """A host may launch clusters of one block, where nothing says how many there are."""
-    assert found(EXPECT + OF_ALL + WAIT + READ, cluster) == rules
+    assert found(EXPECT + FIRST + OF_ALL.replace("%p1", "%p5") + WAIT + READ, cluster) == rules
 
 
 @pytest.mark.parametrize(
@@ -111,3 +128,64 @@ def test_a_response_is_read_before_the_next(between: str, rules: set[str]) -> No
 def test_a_generic_write_before_it_is_fenced(fence: str, rules: set[str]) -> None:
     store = "@%p1 st.shared.u32 [%r2+64],%r1;"
     assert found(store + fence + EXPECT + ASK + WAIT + READ) == rules
+
+
+HEAD = KERNEL.replace(".reg .b32 %r<16>;", ".reg .b32 %r<16>; .reg .b128 %rq<2>;")
+# Warp 0 asks for the next tile, and warp 1 stores what it makes of each; then all threads go on, or leave.
+TILES = """
+mov.u32 %r4,0; mov.u32 %r5,0;
+NEXT:
+EXPECT ASK
+@%p1 st.shared.u32 [%r2+128],%r5;
+BARRIER
+@%p6 ld.shared.u32 %r9,[%r2+128];
+W: mbarrier.try_wait.parity.shared::cta.b64 %p2,[%r2],%r4; @!%p2 bra W;
+LOAD
+clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3,%rq0;
+FIRST
+xor.b32 %r4,%r4,PARITY;
+BEHIND
+@%p3 bra NEXT;
+"""
+WHOLE = "ld.shared.b128 %rq0,[%r2+64];"
+HALVES = "ld.shared.v2.b64 {%rd4,%rd5},[%r2+64]; mov.b128 %rq0,{%rd4,%rd5};"
+AXIS = "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r5,%rq0;"
+AXES = "@%p3 clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r5,%r6,%r7,_},%rq0;"
+MEETS = "bar.sync 0;"
+
+
+def persistent(
+    load: str = WHOLE, first: str = AXES, parity: str = "1", barrier: str = MEETS, behind: str = MEETS
+) -> str:
+    tiles = TILES.replace("EXPECT", EXPECT).replace("ASK", ASK).replace("LOAD", load).replace("FIRST", first)
+    return tiles.replace("PARITY", parity).replace("BARRIER", barrier).replace("BEHIND", behind)
+
+
+@pytest.mark.parametrize("first", [AXIS, AXES], ids=["axis", "vector"])
+@pytest.mark.parametrize("load", [WHOLE, HALVES], ids=["b128", "two halves"])
+@pytest.mark.parametrize(
+    ("slip", "rules"),
+    [
+        ({}, set()),
+        ({"behind": ""}, {"shared-unsynchronised"}),
+        ({"barrier": ""}, {"shared-unsynchronised"}),
+        ({"parity": "0"}, {"copy-incomplete"}),
+    ],
+    ids=["right", "no barrier behind", "no barrier between", "the same parity again"],
+)
+def test_threads_are_followed_from_tile_to_tile(
+    load: str, first: str, slip: dict[str, str], rules: set[str]
+) -> None:
+    text = HEAD.replace("BODY", persistent(load, first, **slip))
+    report = check_text(text, "k.ptx")
+    assert {one.rule for one in report.findings if one.tier in ("error", "likely")} == rules
+    assert not report.not_judged
+
+
+@pytest.mark.parametrize("barrier", [MEETS, ""], ids=["right", "no barrier"])
+def test_what_stands_behind_the_last_tile_is_executed(barrier: str) -> None:
+    """Warp 1 reads what warp 0 stores once no launch is left to cancel."""
+    last = f"@%p1 st.shared.u32 [%r2+256],%r1; {barrier} @%p6 ld.shared.u32 %r9,[%r2+256];"
+    report = check_text(HEAD.replace("BODY", persistent() + last), "k.ptx")
+    found = {one.rule for one in report.findings if one.tier in ("error", "likely")}
+    assert found == (set() if barrier else {"shared-unsynchronised"})

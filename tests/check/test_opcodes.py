@@ -61,7 +61,8 @@ cp.async.bulk: bulk-copy barrier=object size=2 before=2 multiple=16 begins=16
 cp.async.bulk.tensor: bulk-copy barrier=object before=2 begins=128 pairs=cta_group::2
 cp.reduce.async.bulk: bulk-copy barrier=object size=2 before=2 multiple=16 begins=16
 cp.reduce.async.bulk.tensor: bulk-copy barrier=object before=2 begins=128
-clusterlaunchcontrol.try_cancel: bulk-copy space=shared bytes=16 barrier=object before=1
+clusterlaunchcontrol.try_cancel: bulk-copy space=shared bytes=16 barrier=object before=1 answer=given
+clusterlaunchcontrol.query_cancel: nothing answer=asked
 cp.async.bulk.commit_group: bulk-commit
 cp.async.bulk.wait_group: bulk-wait count=0
 mbarrier.init: init barrier=object count=1
