@@ -129,6 +129,7 @@ def check_text(
     findings: list[Finding] = []
     unjudged: list[NotJudged] = []
     together: set[str] = set()
+    judged_order: set[int] = set()
     count = 0
     inlining = Inlining(module, operations)
     wholes = {function.name: inlining.whole(function) for function in module.functions}
@@ -139,6 +140,7 @@ def check_text(
         findings += found
         if order.together:
             together.add(function.name)
+        judged_order |= order.judged
         if order.unjudged_barriers is not None:
             unjudged += barriers_not_judged(module, function, operations, order.unjudged_barriers)
         if order.met_at is not None:
@@ -147,7 +149,7 @@ def check_text(
             unjudged.append(accesses_not_judged(module, function, order.unjudged_accesses))
         if order.right_block is not None:
             unjudged.append(right_block(module, function, order.right_block))
-    unjudged = [*not_judged(module, operations, together), *unjudged]
+    unjudged = [*not_judged(module, operations, together, judged_order), *unjudged]
     judged = (settled(finding, readings or {}) for finding in findings)
     findings = _once(sorted((found for found in judged if found), key=lambda finding: finding.order))
     names: dict[str, RegisterNames] = {}

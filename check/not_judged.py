@@ -160,10 +160,14 @@ class RightBlock:
 
 
 def not_judged(
-    module: PtxModule, operations: Operations, together: Container[str] = ()
+    module: PtxModule,
+    operations: Operations,
+    together: Container[str] = (),
+    judged: Container[int] = frozenset(),
 ) -> Iterator[NotJudged]:
     """The instructions of a file that are not judged, or only in part, in the order of the text. `together`:
-    the functions of which the blocks of a cluster were executed together.
+    the functions of which the blocks of a cluster were executed together; `judged`: where statements stand
+    about which nothing was left open.
     """
     found: dict[tuple[str, str], NotJudged] = {}
     reasons: dict[str, str | None] = {}  # by opcode
@@ -176,6 +180,8 @@ def not_judged(
         for statement in function.statements:
             why = reasons[statement.opcode]
             if why is None or (why == _SEVERAL and function.name in together):
+                continue
+            if why != _SEVERAL and statement.offset in judged:
                 continue
             name = _name(operations.of(statement.opcode), why, operations)
             known = found.get((name, why))

@@ -40,7 +40,8 @@ class OrderOutcome:
     warpgroups execute; one from which on barriers were not judged; one by which threads may meet in memory,
     if that is why their loads and stores were not judged; accesses of shared memory that were not judged for
     another reason; and one that only smaller blocks do rightly than there may be. `together`: the blocks of a
-    cluster were executed together, all of their threads followed, and once to the end.
+    cluster were executed together, all of their threads followed, and once to the end. `judged`: the
+    statements about tensor memory of which the order was judged.
     """
 
     in_step: frozenset[int] = frozenset()
@@ -49,6 +50,7 @@ class OrderOutcome:
     unjudged_accesses: UnjudgedAccesses | None = None
     right_block: RightBlock | None = None
     together: bool = False
+    judged: frozenset[int] = frozenset()
 
 
 def check_order(
@@ -138,8 +140,7 @@ def _named(finding: Finding) -> tuple[str, Place]:
 
 
 def _unphased_order(walked: KernelWalks) -> _Ordered:
-    accesses = _access_order(walked)
-    return accesses._replace(findings=surest((*accesses.findings, *_tensor_order(walked))))
+    return _with_tensors(walked, _access_order(walked))
 
 
 def _phased_order(walked: KernelWalks) -> _Ordered:
@@ -151,12 +152,12 @@ def _phased_order(walked: KernelWalks) -> _Ordered:
     shown.execute()
     guessed = guessed_findings(walked)
     accesses = _access_order(walked)
-    findings = surest((*PhaseFindings(shown), *guessed.findings, *accesses.findings, *_tensor_order(walked)))
+    findings = (*PhaseFindings(shown), *guessed.findings, *accesses.findings)
     outcome = _outcome(shown.unjudged_barriers or guessed.unjudged_barriers, accesses)
     outcome = replace(outcome, together=shown.clusters_followed)
     if guessed.right_block is not None:
         outcome = replace(outcome, right_block=guessed.right_block)
-    return _Ordered(findings, outcome)
+    return _with_tensors(walked, _Ordered(findings, outcome))
 
 
 def _has_phases(code: DecodedFunction) -> bool:
@@ -210,15 +211,17 @@ def _outcome_of(code: DecodedFunction, found: GenericFindings) -> OrderOutcome:
     return OrderOutcome(unjudged_accesses=found.unjudged, right_block=found.right_block)
 
 
-def _tensor_order(walked: KernelWalks) -> Sequence[Finding]:
-    """What is found about tensor memory, and about what its products read of shared memory."""
+def _with_tensors(walked: KernelWalks, found: _Ordered) -> _Ordered:
+    """The same, and what is found about tensor memory, and about what its products read of shared memory."""
     from .memory.tensor_places import TENSOR_ACTIONS
 
     if all(operation.does not in TENSOR_ACTIONS for operation in walked.code.used):
-        return ()
-    from .execution.tensor_findings import tensor_findings
+        return found._replace(findings=surest(found.findings))
+    from .execution.tensor_findings import tensor_order
 
-    return tensor_findings(walked)
+    tensors, code = tensor_order(walked), walked.code
+    judged = frozenset(code.function.statements[at].offset for at in tensors.judged)
+    return _Ordered(surest((*found.findings, *tensors.findings)), replace(found.outcome, judged=judged))
 
 
 def _is_shared(operations: Iterable[Operation]) -> bool:

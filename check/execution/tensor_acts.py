@@ -148,6 +148,8 @@ class TensorActs(WarpActs):
         self.misplaced: dict[int, int] = {}  # by statement: a warp that names lanes of others
         self.columns = AllocatedColumns()
         self.written = WrittenColumns()
+        self.executed: set[int] = set()  # statements
+        self.unplaced: set[int] = set()  # those of which it is not known what they access
         self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
         # By warp: loads and stores that were not waited for.
         self._pending: list[list[_Access]] = [[] for _ in self.warps]
@@ -160,6 +162,7 @@ class TensorActs(WarpActs):
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
         """Do a statement in some threads of a group; what they wait for, if they do not go on at once."""
         does = step.statement.does
+        self.executed.add(step.position)
         if does in TENSOR_ACTIONS:
             for warp, some in by_warp(threads).items():
                 self._do(group, step, warp, some)
@@ -247,7 +250,10 @@ class TensorActs(WarpActs):
         is_sure &= is_whole(statement)
         if not reads:
             self.written.write(place.moved(rank) if place and is_sure else None)
+        if not is_whole(statement):
+            self.unplaced.add(step.position)
         if len(threads) < min(WARP, self.threads - warp * WARP) or at is None or place is None:
+            self.unplaced.add(step.position)
             return
         if names_other_slice(at, own):
             self.misplaced.setdefault(step.position, warp)
@@ -271,14 +277,15 @@ class TensorActs(WarpActs):
         places: list[tuple[TensorOperand, TensorPlace]] = []
         for operand in tensor_operands(statement):
             at = group.registers.at(operand.address, statement.scope, thread)
-            if at is None:
-                continue
-            if multiplies:
-                place: TensorPlace | None = product_place(statement, operand, at, shape)
-            else:
+            place: TensorPlace | None = None
+            if at is not None and multiplies:
+                place = product_place(statement, operand, at, shape)
+            elif at is not None:
                 place = filled_place(statement, operand, at)
             if place is not None:
                 places.append((operand, place))
+            if place is None or (multiplies and not fills_place(statement, operand, shape)):
+                self.unplaced.add(step.position)
         act, ranks = self.warps[warp].clock.seen[warp], self._blocks_of(group, step, warp)
         self._fill(group, step, warp, thread, shape, places)
         for operand, place in places:
@@ -335,12 +342,14 @@ class TensorActs(WarpActs):
         statement, ranks = step.statement, self._blocks_of(group, step, warp)
         values = [group.registers.value(named.text, statement.scope) for named in statement.described]
         words = tuple([number_at(value, thread) for value in values])
-        regions: Iterable[tuple[ByteRegion, int]] = ()
+        regions: Sequence[tuple[ByteRegion, int]] = ()
         if rows := copied_rows(statement):
             regions = [(region, 0) for region in source_heads(statement, words, rows)]
             ranks = self._own(group, warp)
         elif shape is not None:
             regions = product_heads(statement, words, shape, len(ranks))
+        if words and (None in words or not regions):
+            self.unplaced.add(step.position)
         began = {warp: self.warps[warp].clock.seen[warp]}
         doubtful, engine, number = is_doubtful(group, step), self.count + warp, self._issued[warp]
         moved = group.registers.steps.moved
@@ -357,6 +366,7 @@ class TensorActs(WarpActs):
         at = number_at(group.registers.value(statement.operands[0], statement.scope), thread)
         columns = number_at(shown_number(group, statement, statement.count_at, 0), thread)
         if at is None or not columns:
+            self.unplaced.add(step.position)
             return
         act, place = self.warps[warp].clock.seen[warp], allocated_place(at, columns)
         for rank in self._blocks_of(group, step, warp):

@@ -27,7 +27,7 @@ from .tensor_acts import Outside, RaceKey, TensorActs, TensorFault, TensorRace
 from .warp_acts import Short
 from .written_columns import Unwritten
 
-__all__ = ["tensor_findings"]
+__all__ = ["TensorOrder", "tensor_order"]
 
 _RULES: dict[TensorFault, str] = {
     "early": "tensor-product-pending",
@@ -84,9 +84,20 @@ _WHY: dict[TensorFault, str] = {
 }
 
 
+class TensorOrder(NamedTuple):
+    """What is found about tensor memory, and about what its products read of shared memory. `judged`: the
+    statements that some thread came to, of which it is known what they access; none, if some thread was not
+    followed.
+    """
+
+    findings: Sequence[Finding] = ()
+    judged: frozenset[int] = frozenset()
+
+
 class _Found(NamedTuple):
     """What executions of one plan found: of tensor memory, and of what products read of shared memory.
-    `each`: the warps of each of the blocks that were executed together; 0: there is one block.
+    `judged`: as in TensorOrder. `each`: the warps of each of the blocks that were executed together; 0: there
+    is one block.
     """
 
     races: dict[RaceKey, TensorRace]
@@ -95,6 +106,7 @@ class _Found(NamedTuple):
     operands: dict[tuple[str, int, int], PhaseRace]
     short: dict[int, Short]  # by product
     unwritten: dict[int, Unwritten]  # by statement
+    judged: frozenset[int]
     each: int
 
     def also_in(self, others: Sequence[_Found]) -> _Found:
@@ -106,33 +118,39 @@ class _Found(NamedTuple):
             {key: race for key, race in self.operands.items() if all(key in one.operands for one in others)},
             {at: short for at, short in self.short.items() if all(at in one.short for one in others)},
             {at: read for at, read in self.unwritten.items() if all(at in one.unwritten for one in others)},
+            self.judged.intersection(*(one.judged for one in others)),
             self.each,
         )
 
 
-def tensor_findings(walked: KernelWalks) -> Sequence[Finding]:
+def tensor_order(walked: KernelWalks) -> TensorOrder:
     """One finding for each rule and each place where it is broken; none where the block's size is unknown,
     or something that may matter was not followed.
     """
     function = walked.code.function
     threads = size_of(function.threads or (0,))
     if not 0 < threads <= LARGEST_BLOCK:
-        return ()
+        return TensorOrder()
     plan = walked.tensor_plan
     if any(one.tells_several or one.is_for_pair for one in walked.code.used):
         plans = [one.tensor_cluster_plan for one in walked.clusters]
         tried = [_executed(one, threads * one.steps.blocks) for one in plans]
         known = [one for one in tried if one is not None]
         if not known or len(known) < len(tried):
-            return ()
+            return TensorOrder()
         plan, found = plans[0], known[0].also_in(known[1:])
     else:
         alone = _executed(plan, threads)
         if alone is None:
-            return ()
+            return TensorOrder()
         found = alone
-    if not any(found[:-1]):
-        return ()
+    # That nothing is allocated any more, concerns paths of single threads (memory/allocations.py).
+    others = walked.code.doing("end-allocation") if found.judged else ()
+    return TensorOrder(_findings(walked, plan, found), found.judged.union(others))
+
+
+def _findings(walked: KernelWalks, plan: WalkPlan, found: _Found) -> Sequence[Finding]:
+    """One finding for each rule and each place where executions of a plan found that it is broken."""
     told: dict[tuple[str, int], list[TensorRace]] = {}
     races = found.races.values()
     for race in sorted(races, key=lambda race: (race.what in _FENCES, race.doubtful, race.first)):
@@ -163,8 +181,10 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
     blocks of a cluster do together is doubtful; it was followed to the end, or is not judged.
     """
     function, in_cluster = plan.function, plan.steps.blocks > 1
-    found = _Found({}, {}, {}, {}, {}, {}, threads // WARP // plan.steps.blocks if in_cluster else 0)
+    each = threads // WARP // plan.steps.blocks if in_cluster else 0
+    found = _Found({}, {}, {}, {}, {}, {}, frozenset(), each)
     filled: set[int] = set()  # statements that read what was written, by some numbers
+    unplaced: set[int] = set()
     sizes = [USUAL_SIZES]
     for size in sizes:
         acts = TensorActs(threads)
@@ -178,6 +198,9 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
             short=_short(plan, acts) | found.short,
             unwritten=_unwritten(run, acts) | found.unwritten,
         )
+        if run.followed and not (run.halted or acts.waits.astray):
+            found = found._replace(judged=found.judged | acts.executed)
+        unplaced |= acts.unplaced
         filled |= acts.written.filled()
         guessed = in_cluster or run.sizes.memory is not None or run.counted > 0 or not function.exact
         shown = not in_cluster or function.cluster is not None  # not of a cluster whose size is assumed
@@ -190,7 +213,8 @@ def _executed(plan: WalkPlan, threads: int) -> _Found | None:
     filled |= {
         at for race in found.races.values() if race.what not in _FENCES for at in (race.first, race.second)
     }
-    return found._replace(unwritten={at: one for at, one in found.unwritten.items() if at not in filled})
+    unwritten = {at: one for at, one in found.unwritten.items() if at not in filled}
+    return found._replace(unwritten=unwritten, judged=found.judged - unplaced)
 
 
 def _unwritten(run: Execution, acts: TensorActs) -> dict[int, Unwritten]:
