@@ -43,6 +43,8 @@ SPACES = ("shared", "global", "local", "param", "const")
 _BOTH_WAYS = frozenset({("shared", "global"), ("global", "shared")})  # destination and source
 _STRONG = frozenset(("acquire", "release", "acq_rel", "relaxed", "volatile", "mmio"))
 _TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")
+_SCALAR = re.compile(r"[usb](8|16|32|64|128)|b?f(16|16x2|32|64)|pred")
+_VECTOR = re.compile(r"v[248]")
 
 
 class ProductShape(NamedTuple):
@@ -277,7 +279,9 @@ class Operations:
         return found
 
     def _decode(self, opcode: str) -> Operation:
-        words = tuple(opcode.split("."))
+        words, nearest = tuple(opcode.split(".")), self.judge.closest(opcode)
+        if nearest is None:
+            words = _with_type_last(words)
         spaces = tuple(space for word in words if (space := word.partition("::")[0]) in SPACES)
         return Operation(
             opcode,
@@ -285,10 +289,21 @@ class Operations:
             self.effects.kind(opcode),
             self.effects.action(opcode),
             self.judge.variant_of(opcode),
-            self.judge.closest(opcode),
+            nearest,
             spaces,
             _bytes(words),
         )
+
+
+def _with_type_last(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words in the order of the syntax. ptxas takes a vector and a type before other words, too:
+    setp.u32.eq, ld.v2.u32.shared.
+    """
+    if _SCALAR.fullmatch(words[-1]) or not any(map(_SCALAR.fullmatch, words)):
+        return words
+    return tuple(
+        sorted(words, key=lambda word: 2 * bool(_SCALAR.fullmatch(word)) + bool(_VECTOR.fullmatch(word)))
+    )
 
 
 def _bytes(words: tuple[str, ...]) -> int | None:
