@@ -118,6 +118,7 @@ Part = Literal[
     "address",
     "stride",
     "data",
+    "split",
     "indices",
     "instruction",
     "lanes",

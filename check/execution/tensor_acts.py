@@ -19,6 +19,7 @@ from ..memory.matrices import GRANULE, product_heads, source_heads
 from ..memory.tensor_places import (
     ADDS,
     COMMITTED,
+    SPLIT,
     TENSOR_ACTIONS,
     TensorOperand,
     TensorPlace,
@@ -26,8 +27,7 @@ from ..memory.tensor_places import (
     copied_rows,
     filled_place,
     fills_place,
-    is_whole,
-    moved_place,
+    moved_places,
     names_other_slice,
     product_place,
     tensor_operands,
@@ -243,26 +243,27 @@ class TensorActs(WarpActs):
         statement, reads = step.statement, step.statement.does == "fetch"
         (rank,) = self._own(group, warp)
         own = warp - rank * (self.count // self.blocks)
-        at = group.registers.at(statement.address, statement.scope, threads[0])
-        place = None if at is None else moved_place(statement, at, own)
+        at, split = group.registers.at(statement.address, statement.scope, threads[0]), statement.part(SPLIT)
+        behind = 0 if split is None else group.registers.number(split.text, statement.scope)
+        found = () if at is None or behind is None else moved_places(statement, at, own, behind)
+        places = [place.moved(rank) for place in found]
         address = statement.address
         is_sure = address is not None and not group.registers.is_placed(address, statement.scope)
-        is_sure &= is_whole(statement)
         if not reads:
-            self.written.write(place.moved(rank) if place and is_sure else None)
-        if not is_whole(statement):
-            self.unplaced.add(step.position)
-        if len(threads) < min(WARP, self.threads - warp * WARP) or at is None or place is None:
+            for place in places if is_sure and places else (None,):
+                self.written.write(place)
+        if len(threads) < min(WARP, self.threads - warp * WARP) or at is None or not places:
             self.unplaced.add(step.position)
             return
         if names_other_slice(at, own):
             self.misplaced.setdefault(step.position, warp)
         act, doubtful = self.warps[warp].clock.seen[warp], is_doubtful(group, step)
-        access = _Access(step, warp, act, place.moved(rank), doubtful, reads)
-        if reads and is_sure and not self.waits.astray:
-            self.written.load(step.position, warp, access.place)
-        self._judge(access)
-        self._pending[warp].append(access)
+        for place in places:
+            access = _Access(step, warp, act, place, doubtful, reads)
+            if reads and is_sure and not self.waits.astray:
+                self.written.load(step.position, warp, place)
+            self._judge(access)
+            self._pending[warp].append(access)
 
     def _issue(self, group: ThreadGroup, step: WalkStep, warp: int, thread: int) -> None:
         """A product, a copy into tensor memory or a shift there, by one thread of a warp: what it reads of

@@ -21,6 +21,7 @@ from ..ptx.operands import Address, address_of
 __all__ = [
     "ADDS",
     "COMMITTED",
+    "SPLIT",
     "TENSOR_ACTIONS",
     "TensorOperand",
     "TensorPlace",
@@ -28,14 +29,14 @@ __all__ = [
     "copied_rows",
     "filled_place",
     "fills_place",
-    "is_whole",
-    "moved_place",
+    "moved_places",
     "names_other_slice",
     "product_place",
     "tensor_operands",
     "tensor_texts",
 ]
 
+SPLIT: Final = "split"  # that of the operand that says where the second of two accesses begins
 ADDS: Final = "scale-d"  # the part of the operand that says whether a product adds to what was there
 # What is complete once a commit behind it has arrived.
 COMMITTED = frozenset(("tensor-multiply", "tensor-copy", "tensor-shift"))
@@ -111,25 +112,23 @@ def tensor_texts(statement: DecodedStatement) -> list[str]:
 
 
 @lru_cache(maxsize=1 << 12)
-def moved_place(statement: DecodedStatement, at: int, warp: int) -> TensorPlace | None:
-    """What a warp loads from an address, or stores to it; of two accesses by one statement, the first. None
-    where no layout says. A warp reaches one slice of the lanes only, by its number in the warpgroup
-    (9.7.16.8.1): DeepGEMM and TileLang let all warps name the first lane.
+def moved_places(statement: DecodedStatement, at: int, warp: int, split: int) -> tuple[TensorPlace, ...]:
+    """What a warp loads from an address, or stores to it; nothing where no layout says. `split`: how far
+    behind the first access of a statement its second one begins, if it has two. A warp reaches one slice of
+    the lanes only, by its number in the warpgroup (9.7.16.8.1): DeepGEMM and TileLang let all warps name the
+    first lane.
     """
     variant = statement.operation.nearest
     layout = None if variant is None else load().layouts.get(variant.layouts.get("data", ""))
     if variant is None or layout is None:
-        return None
+        return ()
     sizes = layout.shape(stated_parameters(layout, variant))
     if not {"lane", "column"} <= sizes.keys():
-        return None
-    lane = _lane(at) % _SLICE + warp * _SLICE % _LANES
-    return _place(at, sizes["column"], ((1 << sizes["lane"]) - 1) << lane)
-
-
-def is_whole(statement: DecodedStatement) -> bool:
-    """Whether what is loaded or stored lies at one place: no operand says where the second half begins."""
-    return all(named.operand.part in ("address", "data") for named in statement.named)
+        return ()
+    starts = [at + split * access for access in range(sizes.get("access", 1))]
+    first = warp * _SLICE % _LANES
+    lanes = ((_lane(start) % _SLICE + first, start) for start in starts)
+    return tuple(_place(start, sizes["column"], ((1 << sizes["lane"]) - 1) << lane) for lane, start in lanes)
 
 
 def product_place(

@@ -180,6 +180,24 @@ IN_A_PIPELINE: dict[str, tuple[Lines, Told]] = {
         ],
         [("likely", LOAD_PENDING)],
     ),
+    "a product of 64 rows, and loads of which the second half is its": (
+        [
+            (LOADED, ""),
+            (str(WIDE), str(HALF)),
+            (LOAD, "tcgen05.ld.sync.aligned.16x32bx2.x4.b32 {%v0,%v1,%v2,%v3}, [%r4+64], -64;\n"),
+            (LAST, ""),
+        ],
+        [("likely", LOAD_PENDING)],
+    ),
+    "a product of 64 rows, and loads of which neither half is its": (
+        [
+            (LOADED, ""),
+            (str(WIDE), str(HALF)),
+            (LOAD, "tcgen05.ld.sync.aligned.16x32bx2.x4.b32 {%v0,%v1,%v2,%v3}, [%r4+64], -32;\n"),
+            (LAST, ""),
+        ],
+        [("reading", UNWRITTEN)],
+    ),
     "the address comes from nowhere": ([(LOADED, ""), ("ld.shared.b32 %r3, [tile]", "ld.global.b32 %r3, [%rd3]")], []),
     "the accumulator is not known": (
         [(LOADED, ""), (f"%rd2, {WIDE}", "%rd2, %r20"), ("setp.lt.u32 %p4", "ld.global.b32 %r20, [%rd3];\nsetp.lt.u32 %p4")],

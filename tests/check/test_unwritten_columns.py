@@ -82,7 +82,6 @@ SUMS: dict[str, tuple[Lines, Told]] = {
         [(ISSUE, ZEROS.replace("%r4", "%r4+64") + STORED + KNOWN + ISSUE), *ALWAYS],
         [UNWRITTEN],
     ),
-    # Of a store in two halves, it is not judged where the second one lies.
     "all store zeros in two halves": (
         [
             (ISSUE, ZEROS.replace("32x32b.x32", "16x32bx2.x32").replace("[%r4],", "[%r4], 64,") + STORED + KNOWN + ISSUE),
@@ -90,6 +89,14 @@ SUMS: dict[str, tuple[Lines, Told]] = {
             (ADD.replace("[%r3]", "[%r7]"), ALWAYS[1][1].replace("[%r3]", "[%r7]")),
         ],
         [],
+    ),
+    "all store zeros in two halves, and the second one elsewhere": (
+        [
+            (ISSUE, ZEROS.replace("32x32b.x32", "16x32bx2.x32").replace("[%r4],", "[%r4], 32,") + STORED + KNOWN + ISSUE),
+            ("[%r3], %rd1", "[%r7], %rd1"), (BEGIN, BEGIN + COLUMNS), ("[%r4];", "[%r4+64];"), ("[%r4+28]", "[%r4+92]"), *ALWAYS[:1],
+            (ADD.replace("[%r3]", "[%r7]"), ALWAYS[1][1].replace("[%r3]", "[%r7]")),
+        ],
+        [UNWRITTEN],
     ),
     "zeros are stored nobody knows where": (
         [(ISSUE, f"ld.global.u32 %r4, [%rd3];\n{ZEROS}{STORED}{KNOWN}{ISSUE}"), *ALWAYS],

@@ -60,6 +60,7 @@ PARTS = {
     "cdata": "data",
     "mdata": "indices",
     "s-desc": "data",
+    "immHalfSplitoff": "split",
 }
 
 
