@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pattern",
         nargs="?",
-        help="only rows with all that they rest on, parts or theorems that match (with *)",
+        help="only rows with all that they rest on, parts or theorems that match (with *); or a mnemonic: its row",
     )
     parser.add_argument(
         "--solver", choices=(*_SOLVERS, "both"), default="both", help="who is asked (default: %(default)s)"
@@ -141,7 +141,7 @@ class _Meant:
     """What a pattern means: the rows that it matches, the other rows, and the parts of the specification
     behind the first. Parts behind every row are about none of them, and are left out.
 
-    The name of a row means that row alone (`exact`).
+    The name of a row means that row alone (`exact`), and so does a mnemonic, which means its row.
     """
 
     pattern: str | None
@@ -157,6 +157,9 @@ class _Meant:
 
         names = [view.id for family in specification.families.values() for view in family.rows]
         named = [name for name in names if pattern and name.lower() == pattern.lower()]
+        variant = specification.judge().variant_of(pattern) if pattern and not named else None
+        if variant is not None:
+            named = [variant.row.id]
         meant = frozenset(named or (name for name in names if pattern and like(pattern, name)))
         rows = {subject.row: subject for subject in subjects(specification, meant.__contains__)}
         behind = frozenset(part for subject in rows.values() for part in subject.parts)

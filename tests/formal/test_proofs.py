@@ -86,6 +86,17 @@ def test_the_name_of_a_row_means_that_row(run: Callable[..., tuple[int, str, str
     assert not [subject for subject in found if ".trans" in subject.partition(" ")[0]]
 
 
+def test_a_mnemonic_means_its_row(run: Callable[..., tuple[int, str, str]]) -> None:
+    asked = [
+        run("prove", pattern, "--solver", "z3", "--format", "json")
+        for pattern in ("ldmatrix/m8n8.b16", "ldmatrix.sync.aligned.m8n8.x4.shared.b16")
+    ]
+    row, mnemonic = ({result["obligation"] for result in json.loads(out)["results"]} for _, out, _ in asked)
+    assert row == mnemonic
+    code, _, said = run("prove", "ldmatrix.sync.aligned.m8n8.x3.shared.b16")
+    assert code == 2 and "nothing matches" in said
+
+
 WGMMA = "spec/layouts/wgmma.yaml"
 MMA = "spec/layouts/mma.yaml"
 MATRIX = "spec/layouts/matrix.yaml"
