@@ -35,7 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pattern",
         nargs="?",
-        help="only rows with all that they rest on, parts or theorems that match (with *); a mnemonic is its row",
+        help="only rows with all that they rest on, parts or theorems that match (with *); "
+        "a mnemonic means its row",
     )
     parser.add_argument(
         "--solver", choices=(*_SOLVERS, "both"), default="both", help="who is asked (default: %(default)s)"
