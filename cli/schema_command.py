@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..check.rule_pages import as_page
-from ..ledger.contradiction_file import FILES
+from ..check.rule_texts import FILES as RULES
+from ..ledger.contradiction_file import FILES as CONTRADICTIONS
 from ..spec.errors import Question
 from ..spec.schema import kinds, schemas
 from ..spec.writing import write_folder
@@ -16,6 +17,7 @@ from ..spec.yaml_docs import markdown
 
 __all__ = ["add"]
 
+_MORE = {**CONTRADICTIONS, **RULES}  # kinds of files that no module of spec/ reads
 _ANSWERS = Path(__file__).parent / "schemas" / "outputs.json"
 
 
@@ -46,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.answers is not None:
         print(_json(_answers(args.answers)), end="")
     else:
-        print(markdown(FILES) if args.markdown else _json(schemas(FILES)), end="")
+        print(markdown(_MORE) if args.markdown else _json(schemas(_MORE)), end="")
     return 0
 
 
@@ -70,10 +72,10 @@ def _write(folder: Path) -> None:
         **api_pages(),
         "docs/commands.md": command_page(),
         "docs/exit-codes.md": exit_codes(),
-        "spec/schema.json": _json(schemas(FILES)),
-        "docs/yaml.md": markdown(FILES),
+        "spec/schema.json": _json(schemas(_MORE)),
+        "docs/yaml.md": markdown(_MORE),
         "docs/rules.md": as_page(),
-        **{path: _json(schema) for path, schema in kinds(FILES).items()},
+        **{path: _json(schema) for path, schema in kinds(_MORE).items()},
     }
     write_folder(folder, texts.items())
 

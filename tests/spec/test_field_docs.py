@@ -21,6 +21,7 @@ import pytest
 import yaml
 
 import ptxmma
+from ptxmma.check.rule_texts import FILES as RULES
 from ptxmma.ledger.contradiction_file import FILES as CONTRADICTIONS
 from ptxmma.ledger.contradiction_file import ContradictionFile, read_contradictions
 from ptxmma.spec import arithmetic, effects, ordering
@@ -34,7 +35,7 @@ from ptxmma.spec.schema import FILES
 from ptxmma.spec.switches import SwitchFile
 
 Way = tuple[str | int, ...]
-ALL = {**FILES, **CONTRADICTIONS}
+ALL = {**FILES, **CONTRADICTIONS, **RULES}
 RECORDS = list(dict.fromkeys(record for file in ALL.values() for record in records(file)))
 FIELDS = [(record, name) for record in RECORDS for name in written_fields(record)]
 hints_of = cache(typing.get_type_hints)

@@ -13,12 +13,14 @@ import pytest
 import yaml
 from referencing import Registry, Resource
 
+from ptxmma.check.rule_texts import FILES as RULES
 from ptxmma.ledger.contradiction_file import FILES as CONTRADICTIONS
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.schema import FILES, kinds, modeline, schema_of
 from ptxmma.spec.yaml_docs import markdown
 
-ALL = {**FILES, **CONTRADICTIONS}
+MORE = {**CONTRADICTIONS, **RULES}
+ALL = {**FILES, **MORE}
 LONGEST = 140  # characters of a line of YAML
 
 
@@ -51,7 +53,7 @@ def _validator(path: Path, registry: Registry[Any]) -> jsonschema.Draft202012Val
 
 def test_every_file_is_looked_at() -> None:
     found = {path.relative_to(ROOT).as_posix() for path in (ROOT / "spec").rglob("*.yaml")}
-    assert {name for name, _ in PAIRS} == {*found, "specs.yaml", "contradictions.yaml"}
+    assert {name for name, _ in PAIRS} == {*found, "specs.yaml", *MORE}
 
 
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
@@ -86,7 +88,7 @@ def _misspelled(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_the_committed_files_are_derived(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     assert run("schema", "--write", str(tmp_path))[0] == 0
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert sum(path.suffix == ".json" for path in written) == 1 + len(kinds(CONTRADICTIONS))
+    assert sum(path.suffix == ".json" for path in written) == 1 + len(kinds(MORE))
     pages = {path.relative_to(tmp_path).as_posix() for path in written if path.suffix == ".md"}
     assert {
         "docs/yaml.md",
@@ -101,7 +103,7 @@ def test_the_committed_files_are_derived(run: Callable[..., tuple[int, str, str]
     assert {path.name for path in (ROOT / "spec" / "schemas").iterdir()} == {
         path.name for path in (tmp_path / "spec" / "schemas").iterdir()
     }
-    assert run("schema", "--markdown")[1] == markdown(CONTRADICTIONS)
+    assert run("schema", "--markdown")[1] == markdown(MORE)
 
 
 def test_a_folder_that_cannot_be_written(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
