@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..spec.api import load
-from ..spec.editions import brief, note
+from ..spec.editions import brief, cited, note
 from ..spec.ordering import litmus_tests
 from .findings import TIERS
 from .rule_texts import CheckRule, rule_texts
@@ -58,7 +58,7 @@ def as_explanation(rule: CheckRule) -> str:
     """A page about one rule."""
     lines = [f"{rule.name}: {rule.title}", "", *textwrap.wrap(rule.says, _WIDTH)]
     if rule.section:
-        lines += ["", f"text: {_section(rule)}"]
+        lines += ["", f"text: {cited(load().index, rule.section)}"]
     if reports := published(rule):
         lines += ["", "published:", *(f"  {report}" for report in reports)]
     lines += ["", "found as:", *(f"  {tier}: {TIERS[tier]}" for tier in rule.tiers)]
@@ -76,10 +76,6 @@ def published(rule: CheckRule) -> list[str]:
         for test in litmus_tests().values()
         if rule.name in test.hazards and "#" in test.source
     ]
-
-
-def _section(rule: CheckRule) -> str:
-    return brief(load().index, rule.section)
 
 
 def suppression(rule: CheckRule) -> str:
@@ -100,7 +96,7 @@ def _body(rule: CheckRule) -> Iterator[str]:
     yield rule.says
     yield ""
     if rule.section:
-        yield f"Section: {_section(rule)}. Found as: {', '.join(rule.tiers)}."
+        yield f"Section: {brief(load().index, rule.section)}. Found as: {', '.join(rule.tiers)}."
     else:
         yield f"Found as: {', '.join(rule.tiers)}."
     yield ""

@@ -191,7 +191,7 @@ def _in_full(test: SuiteLitmus, verdict: ModelVerdict, seconds: float, wrong: st
             lines += [f"{word}:", *(f"  {line}" for line in schedule)]
     if wrong:
         lines.append(f"WRONG: {wrong}")
-    return lines
+    return [*lines, note(load().index)]
 
 
 def _reactions(tests: Sequence[SuiteLitmus], form: str, record: bool) -> int:

@@ -53,6 +53,8 @@ def _named(rules: tuple[str, ...]) -> str:
 
 
 def _in_full(test: PhaseLitmus, verdict: PhaseVerdict) -> list[str]:
+    from ..spec.api import load
+    from ..spec.editions import note
     from ..spec.ordering import ordering, phases
 
     own, others = phases().rules, ordering().rules
@@ -71,7 +73,7 @@ def _in_full(test: PhaseLitmus, verdict: PhaseVerdict) -> list[str]:
         lines += [f"  {steps}" for steps in shown]
     if said := _wrong(test, verdict):
         lines.append(f"WRONG: {said}")
-    return lines
+    return [*lines, note(load().index)]
 
 
 def _steps(test: PhaseLitmus, steps: tuple[tuple[int, int], ...]) -> str:

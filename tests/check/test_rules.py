@@ -133,6 +133,11 @@ def test_explain(run: Run, name: str) -> None:
     assert (rule.section in out) and (" of PTX ISA " in out) == bool(rule.section)
 
 
+def test_explain_names_the_section_of_the_newest_manual_too(run: Run) -> None:
+    out = run("check", "--explain", "redundant-fence")[1]
+    assert "\ntext: 9.7.15.7.1 of PTX ISA 9.2; 9.7.17.7.1 in 9.4\n" in out
+
+
 def test_explain_a_family(run: Run) -> None:
     code, out, _ = run("check", "--explain", "legality.gate")
     assert code == 0 and out.count("what to do:") == 4

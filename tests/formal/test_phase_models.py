@@ -309,5 +309,6 @@ def test_the_command_lists_and_explains(run: Callable[..., tuple[int, str, str]]
     code, out, _ = run("litmus", "--phases", "meet-of-two")
     assert code == 0 and "writer" not in out
     assert "  first 0: store s0; second 2: load s0" in out
+    assert out.splitlines()[-1].startswith("Sections are those of PTX ISA 9.2; ")
     assert run("litmus", "--phases", "barrier-overrun")[1].endswith("0 defined; 0 not as expected\n")
     assert run("litmus", "--phases", "nosuch")[0] == 2
