@@ -65,7 +65,7 @@ COMMANDS: Mapping[str, Command] = {
         ),
         "every statement is legal",
         "a statement is illegal",
-        "the version, the target or the instruction is not known, or a file cannot be read",
+        "the version, the target or the instruction is not known, or a file is unreadable or empty",
     ),
     "layout": Command(
         "which thread's register holds which element",

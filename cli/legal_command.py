@@ -154,6 +154,8 @@ def _batch(asked: Judge, name: str) -> int:
             text = file.read()
     output, verdicts = judge_lines(asked, text)
     if not output:
-        print(f"ptxmma: {'standard input' if name == '-' else name}: there is no statement", file=sys.stderr)
+        raise Question(
+            f"{'standard input' if name == '-' else name}: there is no statement; write one a line"
+        )
     sys.stdout.write(output)
-    return _EXIT[next(iter(verdicts))] if len(verdicts) == 1 else int(bool(verdicts))
+    return _EXIT[next(iter(verdicts))] if len(verdicts) == 1 else 1

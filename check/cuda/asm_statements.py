@@ -5,6 +5,7 @@ The text of a macro is read, too: what its parameters spell is a hole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -19,6 +20,8 @@ _QUALIFIERS = frozenset(("volatile", "__volatile__", "__volatile", "inline", "go
 _STRINGS = ("string", "raw")
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 _DEEPEST = 8  # macros that stand for macros that stand for strings
+# The head of a PTX file, behind white space and comments.
+_PTX_HEAD = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+(\.version\s+\d)", re.S)
 # Characters with the offsets at which the source spells them; None is a hole.
 Spelled = tuple[tuple[str | None, int], ...]
 
@@ -67,6 +70,9 @@ def read_source(text: str) -> CudaSource:
         source.faults.append(
             (nul, "this is not a source: it holds a NUL byte, as binary files and UTF-16 do")
         )
+        return source
+    if head := _PTX_HEAD.match(text):
+        source.faults.append((head.start(1), "this is PTX; `ptxmma check` without --cuda checks it"))
         return source
     places: list[tuple[int, Guard]] = []
     macros: list[tuple[str, int, Guard]] = []

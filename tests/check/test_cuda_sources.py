@@ -147,9 +147,13 @@ def test_a_spliced_line_end_is_no_token() -> None:
         ("/* never closed", "the comment is not closed"),
         ('asm("wgmma.fence.sync.aligned;\0");', "this is not a source: it holds a NUL byte"),
         ('auto x = R"(never closed', "the raw string is not closed"),
+        (
+            "// by nvcc // 13\n/* a */ .version 8.5\n.target sm_90a\n",
+            "this is PTX; `ptxmma check` without --cuda",
+        ),
     ],
 )
-def test_what_is_not_closed_is_a_fault(text: str, what: str) -> None:
+def test_what_cannot_be_read_is_a_fault(text: str, what: str) -> None:
     assert next(one for _, one in read_source(text).faults).startswith(what)
 
 
@@ -172,3 +176,9 @@ def test_a_binary_without_the_letters_asm_is_a_fault_too() -> None:
     assert [one.what for one in report.faults] == [
         "this is not a source: it holds a NUL byte, as binary files and UTF-16 do"
     ]
+
+
+def test_a_source_that_names_a_version_of_ptx_is_a_source() -> None:
+    text = '// .version 8.5\nauto head = ".version 8.5\\n";\nasm("wgmma.fence.sync.aligned;");\n'
+    source = read_source(text)
+    assert source.faults == [] and len(source.statements) == 1

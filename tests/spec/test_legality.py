@@ -305,7 +305,8 @@ def test_a_batch_passes_over_what_is_no_statement(run: Run, tmp_path: Path) -> N
     assert (code, err) == (0, "") and [json.loads(line)["line"] for line in out.splitlines()] == [1, 4]
     path.write_text("// nothing\n")
     code, out, err = run("legal", "--batch", str(path))
-    assert (code, out, err) == (0, "", f"ptxmma: {path}: there is no statement\n")
+    assert (code, out) == (2, "")
+    assert err == f"ptxmma: {path}: there is no statement; write one a line\n"
 
 
 @pytest.mark.parametrize(
