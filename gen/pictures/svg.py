@@ -195,10 +195,12 @@ def _draw(
 
 
 def _warp_changes(grid: Grid, row: int) -> bool:
-    """Whether other warps hold a row than the row above it."""
-    upper, lower = (_warps(grid.rows[number][1]) for number in (row - 1, row))
-    return bool(upper and lower) and upper.isdisjoint(lower)
+    """Whether other warps hold a row than the nearest row above it that any warp holds."""
+    lower = _warps(grid.rows[row][1])
+    above = (_warps(grid.rows[number][1]) for number in reversed(range(row)))
+    upper = next(filter(None, above), lower)
+    return lower.isdisjoint(upper) and bool(lower)
 
 
 def _warps(cells: Sequence[Cell]) -> set[int]:
-    return {thread // 32 for thread in {cell.thread for cell in cells if cell.thread >= 0}}
+    return {thread // _WARP for thread in {cell.thread for cell in cells if cell.thread >= 0}}

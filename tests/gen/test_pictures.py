@@ -19,6 +19,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 WIDE = "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16"
+NARROW = "wgmma.mma_async.sync.aligned.m64n24k16.f32.f16.f16"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -270,6 +271,21 @@ def test_lines_stand_at_multiples_of_eight_of_the_matrix(run: Run) -> None:
     small = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
     across, _ = lines_of(run("layout", small, "--operand", "B", "--format", "svg")[1])
     assert [round((y - across[0]) / 20) for y in across] == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [((NARROW, "--operand", "D"), [16, 32, 48]), (("tcgen05.d.F", "--with", "n=16"), [32, 64, 96])],
+    ids=["a warp has 16 rows", "and 16 lanes that hold nothing"],
+)
+def test_thick_lines_stand_where_the_warp_changes(run: Run, words: tuple[str, ...], rows: list[int]) -> None:
+    drawn = run("layout", *words, "--format", "svg")[1]
+    first, *_ = lines_of(drawn)[0]
+    thick = [
+        path for path in ElementTree.fromstring(drawn).iter(f"{SVG}path") if path.get("stroke-width") == "2.4"
+    ]
+    places = [float(re.findall(r"-?[\d.]+", path.get("d", ""))[1]) for path in thick]
+    assert [round((y - first) / 20) for y in places] == rows
 
 
 def test_the_legend_shows_the_colours(run: Run) -> None:
