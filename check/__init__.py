@@ -1,6 +1,7 @@
 """Is this PTX file right? `ptxmma check`.
 
-check_file runs every analysis on every function: start there. Then, folder by folder:
+check_file runs every analysis on every function, and order those about the order of accesses: start there.
+Then, folder by folder:
 - ptx: a file is read once (reader, source) and each statement decoded once (decode, operation, operands);
   registers that are used again are renamed apart (webs);
 - values: what a register may hold, and which threads execute a statement;
@@ -13,7 +14,8 @@ check_file runs every analysis on every function: start there. Then, folder by f
 - operands: constants, multiples, uniformity, opaque fragments, qualifiers of a whole kernel;
 - cuda: the inline assembly of CUDA C++ sources, which check_source checks;
 - readings: under which readings of the text a program is undefined;
-- findings, rules (rules.yaml, rule_texts), grouping, suppression, baseline: what is reported;
+- undeclared, advice: names that a file does not declare, and what an assembler may change;
+- findings, not_judged, rules (rules.yaml, rule_texts), grouping, suppression, baseline: what is reported;
 - reports, sarif, rule_pages, kernel_names: how.
 
 docs/add-a-rule.md says how to add a rule.

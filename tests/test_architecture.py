@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,17 @@ def test_what_the_page_names_is_there(name: str) -> None:
 
 def test_names_are_found() -> None:
     assert len(NAMED) > 50
+
+
+LISTING = [ROOT / "check", *(path.parent for path in sorted((ROOT / "check").glob("*/__init__.py")))]
+LISTING += [ROOT / "formal" / "ordering" / name for name in ("", "phases", "rings", "states", "symbolic")]
+
+
+@pytest.mark.parametrize("folder", LISTING, ids=lambda folder: folder.relative_to(ROOT).as_posix())
+def test_a_folder_says_in_which_order_to_read_its_modules(folder: Path) -> None:
+    words = set(re.findall(r"\w+", (folder / "__init__.py").read_text()))
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert modules and modules - words == set()
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Is this order of accesses defined? Two models of the rules around wgmma (9.7.15.7), and why they agree.
 
 Read in this order:
-- programs: what both models speak about; notation: programs as text;
+- programs, mma_shape: what both models speak about; notation: programs as text;
 - relations, axioms: the axiomatic model; a program has hazards;
-- machine, schedules: the operational model; a program has one result, or several;
+- machine_program, machine, schedules: the operational model; a program has one result, or several;
 - machine_answers: what the machine answered already, shared by readings it cannot tell apart;
 - verdicts: both models on one program; agreement: the theorem that they agree, on one program;
 - alphabet: the steps of enumerated programs, and what one location sees of them;
