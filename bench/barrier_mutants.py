@@ -353,7 +353,7 @@ def is_renamed(before: Kernel, after: Kernel) -> bool:
 
 
 def is_named(name: str) -> bool:
-    """Whether an instruction is about a barrier with a number."""
+    """Whether an instruction is about a named barrier."""
     return name.startswith(("bar.", "barrier.")) and "warp" not in name and "cluster" not in name
 
 

@@ -8,7 +8,7 @@ says how many there are, are replayed together; what one does to another must ha
 Parameters have a few numbers each, in turn: with others the proof says nothing. Threads that write the same
 bytes by one statement, in the same round, count as writing the same: compilers spread copies of a value so.
 A thread that reads what its warp has written so need not wait for the others.
-A barrier with a number orders nobody if threads only arrive at it: its phases may be any.
+A named barrier orders nobody if threads only arrive at it: its phases may be any.
 
 Whether a block may end while its bulk stores read its shared memory is left open, as the text leaves it open:
 shared memory has the lifetime of its block (2.3), a completion mechanism "must be used to wait for the
@@ -103,7 +103,7 @@ class _Phase:
 
 @dataclass
 class _Barrier:
-    """An mbarrier, or a barrier with a number."""
+    """An mbarrier, or a named barrier."""
 
     name: object
     count: int
@@ -160,7 +160,7 @@ class _Replay:
             kind: [[] for _ in found] for kind in ("mma", "copy", "drain")
         }
         self.left = [0] * self.blocks  # threads that have come to the end
-        self.heeded = {  # barriers with numbers for which some thread waits
+        self.heeded = {  # named barriers for which some thread waits
             ("named", warp // self.width, event.lanes[0][0])
             for warp, trace in enumerate(found)
             for event in trace

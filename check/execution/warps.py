@@ -18,7 +18,7 @@ _FULL = (1 << WARP) - 1
 @dataclass(frozen=True)
 class GroupWait:
     """What a group waits for: that a phase of an mbarrier ends (`phase`), that an mbarrier is initialised
-    (`init`), or again (`invalid`), that threads meet at a barrier with a number (`meet`), that other lanes
+    (`init`), or again (`invalid`), that threads meet at a named barrier (`meet`), that other lanes
     come to a barrier of their warp, `barrier` (`lanes`), or for an arrival of its own that is missing
     (`arrival`). `late`: for the phase behind the one that it may mean,
     since it comes only after that.

@@ -1,5 +1,5 @@
 """Addresses and sizes of bulk copies are multiples of 16 bytes (9.7.9.25.4), an mbarrier lies at a multiple of 8
-(9.7.13.15.1), and a barrier with a number is for whole warps (9.7.13.1). Only what the PTX shows is judged. That
+(9.7.13.15.1), and a named barrier is for whole warps (9.7.13.1). Only what the PTX shows is judged. That
 a tensor copy needs 128 bytes is what CUDA's guide says, and an H100 demands (bench/tensor_copy_places.py).
 """
 

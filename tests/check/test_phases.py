@@ -106,7 +106,7 @@ ELECTED = (
         "bar.sync 1,128;\nsetp.eq.u32 %p8,%r1,0;\n@%p8 mbarrier.arrive.shared::cta.b64 _,[%r24];",
     )
 )
-# Warps 4 to 7 store the matrices and arrive, and warps 0 to 3 meet them at a barrier with a number.
+# Warps 4 to 7 store the matrices and arrive, and warps 0 to 3 meet them at a named barrier.
 NAMED = (
     HEAD
     + """
@@ -158,7 +158,7 @@ LATE = RING.replace(
     "mbarrier.arrive.shared::cta.b64 _,[%r24];",
     "xor.b32 %r24,%r24,8;\nmbarrier.arrive.shared::cta.b64 _,[%r24];",
 )
-# Two warpgroups take turns: each meets at a barrier with a number, which it computes from its own number.
+# Two warpgroups take turns: each meets at a named barrier, which it computes from its own number.
 TURNS = (
     RING.replace(".reqntid 160", ".reqntid 288")
     .replace("%r1,128;", "%r1,256;")
