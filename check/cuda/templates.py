@@ -9,7 +9,7 @@ from ...spec.lazy_dataclass import dataclass
 from .asm_statements import AsmStatement
 from .inline_operands import InlineOperand
 
-__all__ = ["HOLE", "NUMBER", "PtxTemplate", "has_hole", "ptx_template"]
+__all__ = ["HOLE", "NUMBER", "PtxTemplate", "ptx_template"]
 
 HOLE = "_hole_"  # what a macro or the compiler spells
 NUMBER = "_number_"  # a number that the compiler knows
@@ -26,11 +26,6 @@ class PtxTemplate:
     places: tuple[int, ...]
     faults: tuple[tuple[int, str], ...]
     named: frozenset[int]
-
-
-def has_hole(text: str) -> bool:
-    """Whether a macro or the compiler spells a part of the text."""
-    return HOLE in text
 
 
 def ptx_template(asm: AsmStatement, typed: Sequence[InlineOperand]) -> PtxTemplate:
