@@ -190,7 +190,6 @@ def prove(
     solvers: Sequence[str],
     wanted: Callable[[str, Obligation | Enumeration], bool] = lambda part, obligation: True,
     milliseconds: int = 20_000,
-    workers: int | None = None,
     concerning: Callable[[str], bool] = lambda part: True,
     groups: Sequence[TheoremGroup] = GROUPS,
 ) -> Iterator[ProofResult]:
@@ -201,7 +200,7 @@ def prove(
     worker that dies leaves its obligations `unknown`: only a solver's answer proves.
     """
     listed = [one for one in enumerations(specification, concerning, groups) if wanted(one.part, one)]
-    with pool_with(listed, _tried, workers) as (executor, tried):
+    with pool_with(listed, _tried) as (executor, tried):
         asked = _Asked(executor, solvers, milliseconds)
         # The last groups take the solvers longest, so they are asked first.
         for part, obligation in obligations(specification, concerning, groups[::-1]):

@@ -15,6 +15,7 @@ __all__ = ["Profile", "Reason", "Spelling", "fold_words"]
 
 _SHAPE = re.compile(r"m\d+(?:n\d+)?(?:k\d+)?")
 _NUMBERS = re.compile(r"\d+")
+_LISTED = 6  # words of a list that is written out
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,10 @@ def is_shape(word: str) -> bool:
     return _SHAPE.fullmatch(word) is not None
 
 
-def fold_words(words: Iterable[str], limit: int = 6) -> str:
+def fold_words(words: Iterable[str]) -> str:
     """A readable list: `.m64n8k32, .m64n16k32 … .m64n256k32`."""
     ordered = [f".{word}" for word in words]
-    if len(ordered) > limit:
+    if len(ordered) > _LISTED:
         return f"{ordered[0]}, {ordered[1]} … {ordered[-1]} ({len(ordered)} values)"
     return ", ".join(ordered)
 

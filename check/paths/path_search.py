@@ -242,9 +242,9 @@ class PathSearch(Generic[S]):
                     holds = self.values.terms.truth(guard, run.truth)
                     if holds is None:
                         other = run.fork()
-                        if self._assume(question, other, guard, False, excluded):
+                        if self._assume(other, guard, False, excluded):
                             waiting.append(other)
-                        if not self._assume(question, run, guard, True, excluded):
+                        if not self._assume(run, guard, True, excluded):
                             break
                     elif not holds:
                         continue
@@ -276,7 +276,6 @@ class PathSearch(Generic[S]):
 
     def _assume(
         self,
-        question: PathQuestion[S],
         run: _Run[S],
         guard: PathValue,
         holds: bool,
@@ -314,7 +313,7 @@ class PathSearch(Generic[S]):
                 continue
             side = run.fork() if len(ways) > 1 else run
             is_open = wanted is not None and holds is None
-            if is_open and not self._assume(question, side, guard, wanted is True, excluded):
+            if is_open and not self._assume(side, guard, wanted is True, excluded):
                 continue
             if last.does == "switch" and len(ways) > 1:
                 is_open = True

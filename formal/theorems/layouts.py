@@ -138,13 +138,13 @@ def holder(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> str
     return " ".join(parts) + (f" ({', '.join(modes)})" if modes and not suffix else "")
 
 
-def position(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> str:
+def position(layout: LayoutMap, model: Mapping[str, int]) -> str:
     """The image of an input point as a person writes it: (row, col)."""
     from ...spec.expressions import compiled
 
     arguments = (*layout.parameters, *layout.inputs)
     values = [model.get(name, 0) for name in layout.parameters]
-    values += [model.get(name + suffix, 0) for name in layout.inputs]
+    values += [model.get(name, 0) for name in layout.inputs]
     image = [compiled(tree, arguments)(*values) for tree in layout.trees.values()]
     if layout.outputs == ("row", "col"):
         return f"({image[0]}, {image[1]})"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from .phase_programs import PhaseProgram, PhaseStep, parse_phases, parse_thread
 
@@ -40,10 +40,10 @@ LETTERS: tuple[PhaseStep, ...] = parse_thread(
 _COUNTS = (1, 2)
 
 
-def small_programs(steps: int, letters: Sequence[PhaseStep] = LETTERS) -> Iterator[PhaseProgram]:
+def small_programs(steps: int) -> Iterator[PhaseProgram]:
     """Every program of so many steps, in one thread or several, with a count of 1 and of 2."""
     for lengths in _lengths(steps, steps):
-        yield from _programs(lengths, letters)
+        yield from _programs(lengths)
 
 
 def _lengths(steps: int, most: int) -> Iterator[tuple[int, ...]]:
@@ -55,10 +55,10 @@ def _lengths(steps: int, most: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def _programs(lengths: tuple[int, ...], letters: Sequence[PhaseStep]) -> Iterator[PhaseProgram]:
+def _programs(lengths: tuple[int, ...]) -> Iterator[PhaseProgram]:
     # Threads of one length are alike: they come in one order only.
     groups = [
-        itertools.combinations_with_replacement(itertools.product(letters, repeat=length), len(list(alike)))
+        itertools.combinations_with_replacement(itertools.product(LETTERS, repeat=length), len(list(alike)))
         for length, alike in itertools.groupby(lengths)
     ]
     for chosen in itertools.product(*groups):

@@ -110,27 +110,24 @@ def symbolic_size() -> RingSize:
     return RingSize(stages, consumers, bytes_, end, stage, count)
 
 
-def symbolic_state(name: str = "") -> RingState:
+def symbolic_state() -> RingState:
     """Any moment."""
 
-    def number(of: str) -> Term:
-        return Int(f"{name}{of}")
-
     def counts(of: str) -> MachineCounts:
-        return MachineCounts(*(number(f"{of}.{field}") for field in ("phase", "pending", "lacking")))
+        return MachineCounts(*(Int(f"{of}.{field}") for field in ("phase", "pending", "lacking")))
 
     def position(of: str) -> Position:
-        return Position(number(f"{of}.round"), number(f"{of}.stage"))
+        return Position(Int(f"{of}.round"), Int(f"{of}.stage"))
 
-    done = (Bool(f"{name}producer.{field}") for field in ("fills", "expected", "copied", "arrived"))
-    one, other = (RingConsumer(position(of), number(f"{of}.next")) for of in ("one", "other"))
+    done = (Bool(f"producer.{field}") for field in ("fills", "expected", "copied", "arrived"))
+    one, other = (RingConsumer(position(of), Int(f"{of}.next")) for of in ("one", "other"))
     return RingState(
         Producer(position("producer"), *done),
         (one, other),
         counts("full"),
         counts("empty"),
-        number("flying"),
-        number("released"),
+        Int("flying"),
+        Int("released"),
     )
 
 
