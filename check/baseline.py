@@ -124,8 +124,8 @@ def read_baseline(path: str) -> AcceptedFindings:
 
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise Question(f"{path}: this is not a baseline file: {error}") from None
+    except (ValueError, RecursionError):
+        raise _no_baseline(path) from None
     version = found.get("ptxmma-baseline") if isinstance(found, dict) else None
     if version is not None and version != _VERSION:
         raise Question(
@@ -139,10 +139,12 @@ def read_baseline(path: str) -> AcceptedFindings:
             file: tuple(_entry(entry) for entry in _list(entries)) for file, entries in found["files"].items()
         }
     except (AttributeError, KeyError, TypeError):
-        raise Question(
-            f"{path}: this is not a baseline file; `ptxmma check --write-baseline FILE` writes one"
-        ) from None
+        raise _no_baseline(path) from None
     return AcceptedFindings(path, entries)
+
+
+def _no_baseline(path: str) -> Question:
+    return Question(f"{path}: this is not a baseline file; `ptxmma check --write-baseline FILE` writes one")
 
 
 def _list(found: object) -> list[dict[str, Any]]:

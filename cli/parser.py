@@ -166,13 +166,13 @@ def _unexpected(parser: CommandParser, word: str) -> str:
     if not word.startswith("-"):
         return f"{word!r} is one word too many; quote what belongs together"
     name = word.partition("=")[0]
-    options = [option for option in parser._option_string_actions if option.startswith("--")]
-    return f"{parser.prog} has no option {name}{_nearest(name, options)}"
+    options = [option[2:] for option in parser._option_string_actions if option.startswith("--")]
+    return f"{parser.prog} has no option {name}{_nearest(name.lstrip('-'), options, '--')}"
 
 
-def _nearest(word: str, known: Collection[str]) -> str:
-    """`; did you mean …?`, or nothing where no word is near."""
+def _nearest(word: str, known: Collection[str], before: str = "") -> str:
+    """`; did you mean …?`, or nothing where no word is near; `before` stands before a known word."""
     from ..spec.nodes import nearest
 
     near = nearest(word, known)
-    return f"; did you mean {near}?" if near else ""
+    return f"; did you mean {before}{near}?" if near else ""

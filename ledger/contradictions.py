@@ -62,8 +62,8 @@ class ContradictionRegister:
         """The entry of an id; raises Question with the nearest."""
         if identifier not in self.entries:
             guess = nearest(identifier, self.entries)
-            hint = f"; did you mean {guess}?" if guess else ""
-            raise Question(f"no contradiction has the id {identifier!r}{hint}")
+            hint = f"did you mean {guess}?" if guess else "`ptxmma contradictions` lists them"
+            raise Question(f"no contradiction has the id {identifier!r}; {hint}")
         return self.entries[identifier]
 
     def explains(

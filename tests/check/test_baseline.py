@@ -139,7 +139,7 @@ def test_a_new_baseline_keeps_what_the_old_accepts(run: Run, place: Path) -> Non
         ),
         ('{"ptxmma-baseline": 2}', "not a baseline file"),
         ("[]", "not a baseline file"),
-        ("{", "not a baseline file"),
+        ("{", "not a baseline file; `ptxmma check --write-baseline FILE` writes one"),
     ],
 )
 def test_what_is_not_a_baseline(run: Run, place: Path, text: str, message: str) -> None:

@@ -64,6 +64,9 @@ def test_the_nearest_word_is_suggested(run: Run, words: tuple[str, ...], near: s
 def test_nothing_is_suggested_where_nothing_is_near(run: Run) -> None:
     assert "did you mean" not in run("zzzzzz")[2]
     assert "did you mean" not in run("list", "--zzzzzz")[2]
+    assert run("legal", "--file", "x")[2].endswith(
+        "ptxmma: ptxmma legal has no option --file\n"
+    )  # not --idesc
 
 
 def test_options_stand_anywhere_behind_the_command(run: Run) -> None:

@@ -470,6 +470,8 @@ def test_the_list_and_an_entry_in_full(run: Run) -> None:
     assert [entry["id"] for entry in json.loads(out)] == ["text-mma-m8n84"]
     code, _, err = run("contradictions", "text-mma-m8n48")
     assert code == 2 and "did you mean text-mma-m8n84?" in err
+    code, _, err = run("contradictions", "nosuch")
+    assert code == 2 and err.endswith("has the id 'nosuch'; `ptxmma contradictions` lists them\n")
 
 
 def test_run_asks_every_release_again(ptxas_says: dict[str, StatementOutcome]) -> None:
