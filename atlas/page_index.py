@@ -1,4 +1,4 @@
-"""What pages are about, as data: words that are no mnemonic lead to pages, sections, layouts and entries."""
+"""What pages are about, as data: words other than mnemonics lead to pages, sections, layouts and entries."""
 
 from __future__ import annotations
 

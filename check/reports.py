@@ -1,6 +1,6 @@
 """Reports of `ptxmma check`: as text, as JSON, as GitHub annotations.
 
-Each says which files could not be read: a report without findings is no pass where something was not judged.
+Each says which files could not be read, so that nobody takes a file that was not judged for a right one.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
-_COLUMNS = "N"  # of how many columns a mask is, which is no setting: no rule reads it
+_COLUMNS = "N"  # of how many columns a mask is, which is not a setting: no rule reads it
 
 
 def _zeroed(

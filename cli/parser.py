@@ -39,7 +39,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """Refuse an empty path, as of a variable that is not set: it would mean this folder; and say in a
-        sentence that a word is no integer.
+        sentence that a word is not an integer.
         """
         if not arg_string and action.option_strings and action.metavar in _PATHS:
             raise argparse.ArgumentError(action, "the path is empty")

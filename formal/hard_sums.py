@@ -147,7 +147,7 @@ class HardSum:
 
     @property
     def _addend(self) -> Format | None:
-        """The format of the addend that is no zero, if there is one."""
+        """The format of the addend that is not zero, if there is one."""
         added = zip(self.block.addends, self.block.types, strict=True)
         return next((self.specification.formats[kind] for number, kind in added if number != ZERO), None)
 

@@ -28,7 +28,7 @@ class _Mod(sympy.Function):  # type: ignore[misc]
 
 
 class _ShiftRight(sympy.Function):  # type: ignore[misc]
-    """A shift to the right by what is no number: sympy would merge the power of two into the fraction."""
+    """A shift to the right by what is not a number: sympy would merge the power of two into the fraction."""
 
     def _latex(self, printer: Any) -> str:
         value, by = self.args

@@ -71,7 +71,7 @@ class InputPlan:
     """How the elements of A, B and C of a test are drawn, and which clauses a test so drawn exercises.
 
     Where `nonzero` is set, only so many elements of a row of A are drawn (any of them); the others are
-    zero. `garbage` low bits of every element of A and B, which are no part of its value, are random.
+    zero. `garbage` low bits of every element of A and B, which are not part of its value, are random.
     `scale` is what scale factors are drawn from, one for each chunk of K of each row and column. A sum
     that is zero may have either sign.
     """

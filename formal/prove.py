@@ -40,7 +40,7 @@ _TOGETHER = 16  # questions that are asked at once
 @dataclass(frozen=True)
 class ProofResult:
     """One solver's answer to one obligation about one part of the specification; or what an enumeration
-    found, which is no answer of a solver.
+    found, which is not an answer of a solver.
     """
 
     part: str

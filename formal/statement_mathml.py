@@ -55,7 +55,7 @@ def _clause(text: str) -> str:
 
 
 def _formula(text: str, kinds: tuple[type[ast.expr], ...]) -> str | None:
-    """A math element; None for what is no formula of these kinds."""
+    """A math element; None for what is not a formula of these kinds."""
     try:
         tree = ast.parse(text, mode="eval").body
         return f"<math>{_term(tree).text}</math>" if isinstance(tree, kinds) else None

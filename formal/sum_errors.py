@@ -125,7 +125,7 @@ class SumErrors:
         return refuting(ULE(negative, 1), ULT(significand, _SIGNIFICANDS), Not(And(nothing, signed)))
 
     def _short(self, element: str) -> str:
-        """An element has more significant digits than its format, or it is no number and has some."""
+        """An element has more significant digits than its format, or it is not a number and has some."""
         code = self.sums.element("code", element)
         form = self.sums.specification.formats[element]
         found = self.sums.decoded("any", element, code)["any_significand"]

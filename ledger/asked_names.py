@@ -27,7 +27,7 @@ def _device(value: Mapping[str, Any]) -> tuple[str, Set[str]]:
 
 
 def devices_of(rows: Set[str], folder: Path = FOLDER) -> Iterator[tuple[str, Set[str]]]:
-    """The devices that measured some of the rows, each with those; raises Question for what is no record."""
+    """The devices that measured some of the rows, each with those; raises Question for any other file."""
     for name, known in read(folder, "silicon-*.json", SILICON_FORMAT, _device):
         if rows & known:
             yield name, rows & known

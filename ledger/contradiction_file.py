@@ -293,7 +293,7 @@ class Contradiction:
     Example: `[{surplus: [finite], releases: [11.7.99], ptx: {first: "6.0"}, targets: [sm_70]}]`.
     Refuses: `finite` (a list)."""
     questions: tuple[MinimalQuestion, ...] = ()
-    """Minimal cases that are no statements.
+    """Minimal cases that are not statements.
     Noticed by: tests.
     Example: `[{asks: the step of N, answers: {"9.7.18.4.1": "8", TVM 0.27: "16"}}]`.
     Refuses: `text` (a list)."""

@@ -18,7 +18,7 @@ __all__ = ["ExplainedPeer", "MinimalQuestion", "check_questions", "explained_ver
 
 @dataclass(frozen=True)
 class MinimalQuestion:
-    """A minimal case that is no statement: fields of a descriptor, a place of a layout, a condition."""
+    """A minimal case that is not a statement: fields of a descriptor, a place of a layout, a condition."""
 
     asks: str
     """What is asked, with numbers.

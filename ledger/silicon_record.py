@@ -169,7 +169,7 @@ class _Unpacked:
         self._packed = packed
         self._arrays: dict[str, NDArray[np.int32]] = {}
         for one in packed.values():
-            int(one["shape"][0]), str(one["data"])  # what is no record is refused at once
+            int(one["shape"][0]), str(one["data"])  # what is not a record is refused at once
 
     def __getitem__(self, name: str) -> NDArray[np.int32]:
         if name not in self._arrays:

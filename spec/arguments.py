@@ -56,7 +56,7 @@ def integer(name: str, value: object) -> int:
     try:
         if isinstance(value, bool):
             raise TypeError
-        return operator.index(value)  # type: ignore[arg-type]  # what is no integer raises TypeError
+        return operator.index(value)  # type: ignore[arg-type]  # what is not an integer raises TypeError
     except TypeError:
         raise Question(f"{name} must be an integer, not {described(value)}") from None
 

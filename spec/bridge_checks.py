@@ -55,7 +55,7 @@ def check_arrangement(arrangement: Arrangement, layouts: Mapping[str, LayoutMap]
     for name, scalars in arrangement.params.items():
         values = [value for value in scalars.values if isinstance(value, int)]
         if len(values) < len(scalars.values):
-            raise SpecError(f"a value of {name} is no integer", scalars.place, "0")
+            raise SpecError(f"a value of {name} is not an integer", scalars.place, "0")
         bounds[name] = (min(values), max(values))
     for size in arrangement.memory.values():
         bounded(size, bounds)
@@ -101,7 +101,7 @@ def _check_bridge_values(bridge: Bridge, layouts: Sequence[LayoutMap]) -> None:
     for name, scalars in bridge.params.items():
         for value in scalars.values:
             if not isinstance(value, int):
-                raise SpecError(f"the value {value!r} of {name} is no integer", scalars.place, "0")
+                raise SpecError(f"the value {value!r} of {name} is not an integer", scalars.place, "0")
         owners = [one.layout for one in layouts if name in one.layout.params]
         for layout in owners:
             for value in scalars.values:

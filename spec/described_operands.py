@@ -63,7 +63,7 @@ def check_words(specification: Specification, family: Family) -> None:
             try:
                 name = descriptor_of(operand, variant)
             except (KeyError, IndexError, ValueError) as error:
-                what = f"{word.descriptor!r} names {error}, which is no field of {variant.row.id}"
+                what = f"{word.descriptor!r} names {error}, which is not a field of {variant.row.id}"
                 raise SpecError(what, word.place, ", ".join(variant.fields)) from None
             if name is None:
                 continue

@@ -294,7 +294,9 @@ def described_product(
         if not verdict:
             first, *more = (reason.message for reason in verdict.reasons)
             beside = f" (and {counted(len(more), 'reason')} more)" if more else ""
-            raise Question(f"{word:#x} is no instruction descriptor of {variant.mnemonic}: {first}{beside}")
+            raise Question(
+                f"{word:#x} is not an instruction descriptor of {variant.mnemonic}: {first}{beside}"
+            )
         own = field_names(descriptor)
         fields = {own[name]: value for name, value in verdict.fields.items()}
     return DescribedProduct(specification, variant, descriptor, settings, fields)

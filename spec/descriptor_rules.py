@@ -155,7 +155,7 @@ def _compiled(descriptor: Descriptor) -> tuple[_CompiledRule, ...]:
 
 
 def judge_word(descriptor: Descriptor, word: int, given: Settings, holds: RuleHolds) -> WordVerdict:
-    """The verdict on a word; settings that are not given may be any. Raises Question for what is no word."""
+    """The verdict on a word; settings that are not given may be any. Raises Question for too long a word."""
     if not 0 <= word < 1 << descriptor.bits:
         raise Question(f"{word:#x} is not a {descriptor.bits}-bit word")
     found: tuple[Settings, tuple[Refusal, ...]] | None = None

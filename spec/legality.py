@@ -214,7 +214,7 @@ class Judge:
         return None
 
     def _unreadable(self, text: str, fault: SyntaxFault) -> Verdict:
-        """The verdict on text that is no statement; a mnemonic alone is judged all the same."""
+        """The verdict on text that is not a statement; a mnemonic alone is judged all the same."""
         reason = Reason("syntax", f"column {fault.column}: {fault}")
         head = text.strip().split(None, 1)
         name = head[0].rstrip(";") if head else ""

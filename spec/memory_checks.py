@@ -188,7 +188,7 @@ def _check_rules(specification: Specification, descriptor: Descriptor) -> None:
     bounds = {known[name]: (0, limit(field)) for name, field in descriptor.fields.items()}
     for name, scalars in descriptor.settings.items():
         if name in bounds or not all(isinstance(value, int) and value >= 0 for value in scalars.values):
-            what = f"the setting {name} is a field, or has values that are no integers"
+            what = f"the setting {name} is a field, or has values that are not integers"
             raise SpecError(what, scalars.place, "another name; integers from 0 on")
         bounds[name] = min(map(int, scalars.values)), max(map(int, scalars.values))
     codes = coded_names(descriptor)
@@ -218,7 +218,7 @@ def _check_rules(specification: Specification, descriptor: Descriptor) -> None:
 def _check_columns(descriptor: Descriptor, mask: ColumnMask) -> None:
     """A mask has counts, fields for each part, and formulas over what they may read."""
     if not all(isinstance(count, int) and count > 0 for count in mask.counts.values):
-        raise SpecError("a number of columns is no integer", mask.counts.place, "integers from 1 on")
+        raise SpecError("a number of columns is not an integer", mask.counts.place, "integers from 1 on")
     settings = {
         name: (min(map(int, s.values)), max(map(int, s.values))) for name, s in descriptor.settings.items()
     }

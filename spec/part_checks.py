@@ -106,7 +106,7 @@ def _check_operands(instruction: Instruction) -> None:
                 what, operand.place, "elements with the same types: a vector has registers of one"
             )
         if "negated" in operand.accepts and operand.types != ("pred",):
-            raise SpecError(f"{name} may be negated, and is no predicate", operand.place, "types: [pred]")
+            raise SpecError(f"{name} may be negated, and is not a predicate", operand.place, "types: [pred]")
         if operand.types is not None and not operand.types:
             what = f"{name} may be in registers of no type"
             raise SpecError(what, operand.place, "one register type at least, or no `types`")

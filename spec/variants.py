@@ -300,7 +300,7 @@ class Family:
         self.formats = {**({"shape": instruction.shape} if instruction.shape else {}), **instruction.spelled}
         for text in (instruction.syntax, *self.formats.values()):
             if set("{}") & set(_FIELD.sub("", text)):
-                what = f"{text!r} has a brace that is no field's"
+                what = f"{text!r} has a brace that is not a field's"
                 raise SpecError(what, instruction.place, "each field in braces: {shape}")
         self.bound = frozenset(self.fields) - set(self.formats) | {
             found[2] for text in self.formats.values() for found in _FIELD.finditer(text)
@@ -487,7 +487,9 @@ class Family:
             values = {str(value) for view in self.rows for value in view.domains.get(field, ())}
             wrong = next((value for value in words if value not in values), None)
             if not values or wrong is not None:
-                what = f"{field} of layout_names is no field" if not values else f"{field} is never {wrong}"
+                what = (
+                    f"{field} of layout_names is not a field" if not values else f"{field} is never {wrong}"
+                )
                 raise SpecError(what, self.instruction.place, nearest(wrong or field, values or self.bound))
 
     def _check_fields(self) -> None:

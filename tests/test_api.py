@@ -428,7 +428,7 @@ def test_a_layout_in_tensor_memory() -> None:
         (lambda: by_word.holder(1, 1), "ask where"),
         (lambda: by_word.where(thread=1), "has no thread; ask by lane, column, row, col"),
         (lambda: by_word.where(lane=128), "takes no part"),
-        (lambda: ptxmma.layout(product, "A", idesc=0xFFFFFFFF), "is no instruction descriptor"),
+        (lambda: ptxmma.layout(product, "A", idesc=0xFFFFFFFF), "is not an instruction descriptor"),
         (lambda: ptxmma.layout(product, "D"), "m must be given: 64 or 128"),
         (lambda: ptxmma.layout("tcgen05.shift.cta_group::1.down", "taddr").loads(0, 0), "has no row"),
     ):

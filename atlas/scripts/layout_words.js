@@ -25,7 +25,7 @@ ptxmma.placedByWord = (() => {
     if (said.reasons.length) {
       const more = said.reasons.length - 1;
       const beside = more ? ` (and ${more} reason${more === 1 ? "" : "s"} more)` : "";
-      return { why: `0x${word.toString(16)} is no instruction descriptor of ${mnemonic}: ${said.reasons[0].message}${beside}` };
+      return { why: `0x${word.toString(16)} is not an instruction descriptor of ${mnemonic}: ${said.reasons[0].message}${beside}` };
     }
     const fields = Object.fromEntries(Object.entries(descriptor.names).map(([name, other]) => [other, said.fields[name]]));
     const says = words().says(descriptor, said.fields, own.settings);

@@ -147,7 +147,7 @@ ptxmma.legality = (() => {
           reason("operand.special", `the special register ${name}: ${message}`)));
     }
 
-    // The verdict on text that is no statement; a mnemonic alone is judged all the same.
+    // The verdict on text that is not a statement; a mnemonic alone is judged all the same.
     unreadable(text, fault) {
       const syntax = reason("syntax", `column ${fault.column}: ${fault.message}`);
       const head = words(text);

@@ -259,8 +259,8 @@ def dear_proofs(changed: Changed) -> str | None:
 def observations(changed: Changed) -> str | None:
     """A recorded statement that an assembler treats otherwise than the changed rows say.
 
-    Statements are compared by their text, so a changed hash is no witness. Statements that nobody was asked
-    about are left to universes.
+    Statements are compared by their text, so a changed hash is not a witness. Statements that nobody was
+    asked about are left to universes.
     """
     if changed.file == "specs.yaml":
         fault = next(target_faults(changed.specification.isa, load_records(), changed.register), None)

@@ -105,7 +105,7 @@ def read_source(text: str) -> CudaSource:
 
 
 def _inside(text: str, start: int) -> list[CudaToken] | str:
-    """The tokens between the brackets behind `asm`; what is wrong, or "" where it is no asm statement."""
+    """The tokens between the brackets behind `asm`; what is wrong, or "" where it is not an asm statement."""
     found: list[CudaToken] | None = None
     depth = 0
     for token in tokens(text, start):

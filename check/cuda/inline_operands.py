@@ -18,8 +18,8 @@ _MODIFIERS = "=+&%*!?"
 
 @dataclass(frozen=True)
 class InlineOperand:
-    """An operand by its number: `types` of its register (none: it is no register, or nobody knows), whether
-    the statement may write and read it, and for a constant its text (None: a hole).
+    """An operand by its number: `types` of its register (none: it is not a register, or nobody knows),
+    whether the statement may write and read it, and for a constant its text (None: a hole).
 
     `kind` is register, constant or open; `fault` is what is wrong with the constraint.
     """

@@ -81,7 +81,7 @@ def condition(text: str) -> ConditionTree:
 
 
 class _NoExpression(Exception):
-    """The words are no expression."""
+    """The words are not an expression."""
 
 
 class _ConditionReader:

@@ -64,7 +64,7 @@ class StatementVerdict:
 
 @dataclass(frozen=True)
 class AsmReading:
-    """What was read of an asm statement: verdicts without gates, and text that is no statement."""
+    """What was read of an asm statement: verdicts without gates, and text that is not a statement."""
 
     statements: tuple[StatementVerdict, ...]
     faults: tuple[InlineFault, ...] = ()

@@ -1,4 +1,4 @@
-"""Threads that access shared memory at an address that is no multiple of what it must be.
+"""Threads that access shared memory at an address that is not a multiple of what it must be.
 
 A row of a matrix begins at a multiple of 16 bytes. Any other access begins at a multiple of its own size.
 Variables of shared memory are taken to begin at multiples of that. Rows that all begin at one place are

@@ -1,4 +1,4 @@
-"""Accesses of the bytes of an mbarrier by instructions that are no mbarrier operations.
+"""Accesses of the bytes of an mbarrier by instructions that are not mbarrier operations.
 
 "Performing any non-mbarrier or mbarrier.init operations on an initialized mbarrier object results in
 undefined behavior" (9.7.13.15). What mbarrier.inval has ended is memory again.

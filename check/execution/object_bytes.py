@@ -1,4 +1,4 @@
-"""The bytes of valid mbarriers, and what accesses them that is no mbarrier operation."""
+"""The bytes of valid mbarriers, and what accesses them that is not an mbarrier operation."""
 
 from __future__ import annotations
 

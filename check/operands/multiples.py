@@ -49,7 +49,7 @@ def multiple_findings(
 
 
 class _Misplaced(NamedTuple):
-    """An operand that is no multiple: how sure that is, what it is, and where the text speaks of it."""
+    """An operand that is not a multiple: how sure that is, what it is, and where the text speaks of it."""
 
     tier: str
     what: str
@@ -81,7 +81,7 @@ def _beginning(
 
 
 def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Iterator[_Misplaced]:
-    """A size or a count that is no multiple."""
+    """A size or a count that is not a multiple."""
     action = statement.operation.action
     unit = action.multiple
     if unit is None:
@@ -93,4 +93,4 @@ def _miscounted(statement: DecodedStatement, values: RegisterIntervals) -> Itera
         text, what, section = None if at is None else statement.operands[at], "threads", _BARRIER_SECTION
     number = values.operand(text, statement.scope).constant if text else None
     if number is not None and number % unit:
-        yield _Misplaced(ERROR, f"{number} {what} are no multiple of {unit}", section)
+        yield _Misplaced(ERROR, f"{number} {what} are not a multiple of {unit}", section)

@@ -29,7 +29,7 @@ _NOT_PLAIN = frozenset(("ftz", "sat", "rz", "rm", "rp", "rna", "satfinite", "rel
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
-_UNORDERED = "u"  # ends a comparison that is true of what is no number
+_UNORDERED = "u"  # ends a comparison that is true of what is not a number
 _OPERATE: Mapping[tuple[str, int], Callable[..., float]] = {
     ("add", 2): operator.add,
     ("sub", 2): operator.sub,
@@ -114,7 +114,7 @@ def _source(m: WordAlgebra[Any], word: Any, letter: str, bits: int) -> float:
 
 
 def _rounded(number: float, whole: Callable[[float], int], signed: bool, bits: int) -> int:
-    """A whole number of so many bits: the nearest that they can hold, and 0 for what is no number."""
+    """A whole number of so many bits: the nearest that they can hold, and 0 for what is not a number."""
     least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     if math.isnan(number):
         return 0

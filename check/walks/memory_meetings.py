@@ -1,4 +1,4 @@
-"""May threads meet by what they read from memory: by atomics, and by loads that are no weak ones?
+"""May threads meet by what they read from memory: by atomics, and by loads that are not weak?
 
 What a thread reads so orders what it does behind that only where it acts by it: it waits for a number, or
 goes one way or the other. An atomic whose result decides nothing orders nothing.

@@ -77,7 +77,7 @@ class ParameterNumbers:
 
     def source(self, operand: str, words: tuple[str, ...]) -> int | tuple[int | str, ...] | None:
         """What an element of a load has: a pointer; or the bytes of each size in it, and the names of the
-        sizes that it spells; None for what is no number.
+        sizes that it spells; None for what is not a number.
         """
         name, offset = _place(operand)
         width = bits_of(words) // 8

@@ -28,7 +28,7 @@ def hover(mnemonic: str, ptx: str | None = None, target: str | None = None) -> s
         closest = judge().closest(mnemonic) if "." in mnemonic else None
         if closest is None:
             return None
-        return f"`{mnemonic}` is no mnemonic; the nearest is\n```\n{closest.mnemonic}\n```"
+        return f"`{mnemonic}` is not a mnemonic; the nearest is\n```\n{closest.mnemonic}\n```"
     lines = "\n".join(described_lines(specification, variant, _WIDTH))
     return "\n\n".join([f"```\n{lines}\n```", *_pictures(specification, variant)])
 

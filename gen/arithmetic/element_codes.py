@@ -21,7 +21,7 @@ _SHORT = 12  # characters of a decimal number that is shown as it is
 
 def codes_of(specification: Specification, element: str, text: str, count: int, name: str) -> list[int]:
     """The bit patterns of a list such as `1,2.5*3,0x3c00`: `*3` stands for three of them, and what is left
-    out is 0. Raises Question for what is no element, and for more than `count`.
+    out is 0. Raises Question for what is not an element, and for more than `count`.
     """
     codes: list[int] = []
     for item in text.split(","):

@@ -48,11 +48,11 @@ class TritonLayout:
 def linear_layout(table: MapTable) -> TritonLayout:
     """The linear layout of a map; raises Question where the map is none."""
     if table.packing is None or table.layout.condition is not None or table.products > 1:
-        raise Question(f"{table.operand} has no linear layout: it is no map of (thread, element) alone")
+        raise Question(f"{table.operand} has no linear layout: it is not a map of (thread, element) alone")
     for name, size in (("threads", table.threads), ("elements", table.elements)):
         if size & (size - 1):
             raise Question(
-                f"{table.title} has no linear layout: {size} {name} are no power of two, which one needs"
+                f"{table.title} has no linear layout: {size} {name} are not a power of two, which one needs"
             )
     at = {(i, t): tuple(place) for t, i, _, _, *place in table.entries}
     lanes = min(table.threads, _LANES)

@@ -109,10 +109,10 @@ def test_an_mbarrier(address: str, count: int) -> None:
     ],
 )
 def test_threads_of_a_barrier(name: str, before: str, threads: str, count: int) -> None:
-    assert told(f"{before} {name} 1, {threads};") == ["100 threads are no multiple of 32"] * count
+    assert told(f"{before} {name} 1, {threads};") == ["100 threads are not a multiple of 32"] * count
 
 
 def test_a_vote_at_a_barrier() -> None:
     """The operand behind the count is a predicate, and a barrier without a count has none."""
-    assert told("bar.red.popc.u32 %r8, 1, 100, %p1;") == ["100 threads are no multiple of 32"]
+    assert told("bar.red.popc.u32 %r8, 1, 100, %p1;") == ["100 threads are not a multiple of 32"]
     assert told("bar.red.popc.u32 %r8, 1, %p1; bar.sync 1;") == []

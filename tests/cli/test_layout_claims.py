@@ -31,7 +31,7 @@ def test_the_layout_that_triton_has(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ((WGMMA.format(24), "--operand", "D"), "12 elements are no power of two"),
+        ((WGMMA.format(24), "--operand", "D"), "12 elements are not a power of two"),
         (
             (
                 "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16",

@@ -207,7 +207,7 @@ def test_what_is_no_such_product(specification: Specification) -> None:
     with pytest.raises(Question, match="takes no instruction descriptor"):
         described_product(specification, specification.find("tcgen05.shift.cta_group::1.down"))
     with pytest.raises(
-        Question, match=r"0xffffffff is no instruction descriptor of .* \(and 9 reasons more\)"
+        Question, match=r"0xffffffff is not an instruction descriptor of .* \(and 9 reasons more\)"
     ):
         described_product(specification, product, 0xFFFFFFFF)
     named = {"D": "D", "d-tmem": "D", "a-tmem": "A", "a-desc": None, "B": None, "idesc": None}

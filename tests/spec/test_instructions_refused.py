@@ -39,7 +39,12 @@ SLIPS = [
     (MMA, "registers: 1, types: [any32]", "registers: 1, types: []", "in registers of no type"),
     (MMA, "types: [integer16]", "types: [any32]", "are in registers of other types than one another"),
     (MMA, "k * n * width // (32 * word)", "k * n * width * (32 * word)", "at most the 255 that a thread has"),
-    (MMA, "accepts: [vector], holds: atype", "accepts: [vector, negated], holds: atype", "is no predicate"),
+    (
+        MMA,
+        "accepts: [vector], holds: atype",
+        "accepts: [vector, negated], holds: atype",
+        "is not a predicate",
+    ),
     (
         "spec/sparsity.yaml",
         "0b1100, 0b1001",

@@ -124,7 +124,7 @@ OTHERS = [
         "injection",
     ),
     (SHARED, "cases: [W]", "cases: [W, bytes]", "bytes, which is taken one value at a time, has one value"),
-    ("spec/instructions/ldmatrix.yaml", "x{matrices}", "x{}", "has a brace that is no field's"),
+    ("spec/instructions/ldmatrix.yaml", "x{matrices}", "x{}", "has a brace that is not a field's"),
     (
         "spec/instructions/tcgen05.cp.yaml",
         "src_fmt: [none, b6x16_p32",

@@ -136,7 +136,7 @@ def test_a_hover_says_what_show_says(client: Client, capsys: pytest.CaptureFixtu
     assert [word for word in words if word not in said.split()] == []
     assert "![layout of A](data:image/svg+xml;base64," in said
     assert (
-        "is no mnemonic; the nearest is"
+        "is not a mnemonic; the nearest is"
         in client.at("textDocument/hover", "hover.ptx", 1, 12)["contents"]["value"]
     )
     assert client.at("textDocument/hover", "hover.ptx", 2, 5) is None
