@@ -6,9 +6,10 @@ Read, in this order:
 - `act_operands.py` (what a statement's operands come to), `barrier_acts.py` (what it does to mbarriers),
   `phase_waits.py` (which phases were waited for), `meetings.py` and `lane_meetings.py` (where threads meet),
   `lone_waits.py` (what lanes know that have not waited), `warp_acts.py` (what it does to shared memory),
-  `byte_index.py` and `shared_accesses.py` (which pairs of accesses nothing orders), `thread_bytes.py` (the
-  bytes that threads access), `shared_words.py`, `unknown_bytes.py`, `allocated_columns.py` and
-  `allocated_words.py` (numbers that threads hand on in shared memory);
+  `timed_accesses.py` (an access with its place in time), `byte_index.py` and `shared_accesses.py` (which
+  pairs of accesses nothing orders), `thread_bytes.py` (the bytes that threads access),
+  `shared_words.py`, `unknown_bytes.py`, `allocated_columns.py` and `allocated_words.py` (numbers that threads
+  hand on in shared memory);
 - `execution.py` (the threads, one step after another), `assumed_paths.py` and `deciding_numbers.py` (where
   threads went by assumed numbers, and by which), `tile_loops.py` (numbers for a second tile),
   `chosen_work.py` (numbers for other work), `small_sizes.py` (for less work), `alike_sizes.py` (numbers by

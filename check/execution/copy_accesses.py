@@ -30,8 +30,8 @@ from .box_sizes import BoxSizes
 from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
-from .shared_accesses import NEVER, TimedWrite
 from .thread_groups import ThreadGroup
+from .timed_accesses import NEVER, TimedWrite
 from .warp_accesses import warp_accesses
 from .warp_lanes import LaneAddresses
 from .warps import ExecutedWarp, GroupWait, lanes_of

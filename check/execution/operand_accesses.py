@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from .clocks import Clock
 from .phase_waits import PhaseWaits
-from .shared_accesses import PhaseRace, SharedAccesses, TimedRead, TimedWrite
+from .shared_accesses import SharedAccesses
+from .timed_accesses import PhaseRace, TimedRead, TimedWrite
 
 __all__ = ["CommittedRead", "OperandAccesses"]
 

@@ -26,10 +26,10 @@ from .object_bytes import ObjectAccess
 from .outside_signals import OutsideSignals
 from .same_faults import FaultName, is_found_in_each
 from .sent_acts import Sent
-from .shared_accesses import PhaseRace
 from .shown_waits import shown_waits
 from .small_sizes import comes_to_work, smaller_sizes
 from .stuck_waits import Stuck
+from .timed_accesses import PhaseRace
 from .unshown import Unshown
 from .warp_acts import Short, Uneven, Unlike
 

@@ -16,7 +16,7 @@ from .execution import Execution
 from .object_accesses import object_findings
 from .phase_executions import PhaseExecutions
 from .phase_reports import RACE_RULES, PhaseReports
-from .shared_accesses import PhaseRace
+from .timed_accesses import PhaseRace
 
 __all__ = ["PhaseFindings"]
 

@@ -15,8 +15,8 @@ from ..ptx.source import PtxModule
 from ..rules import rules
 from ..walks.walk_plan import WalkPlan
 from .barrier_acts import Drift, Unpublished, WrongCount
-from .shared_accesses import PhaseRace
 from .stuck_waits import Stuck
+from .timed_accesses import PhaseRace
 from .warp_acts import Short, Uneven, Unlike
 
 __all__ = ["ONE_WARP", "RACE_RULES", "PhaseReports"]

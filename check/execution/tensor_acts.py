@@ -40,8 +40,8 @@ from .act_operands import is_doubtful, shown_number
 from .allocated_columns import AllocatedColumns
 from .clocks import Clock
 from .operand_accesses import CommittedRead, OperandAccesses
-from .shared_accesses import NEVER
 from .thread_groups import ThreadGroup
+from .timed_accesses import NEVER
 from .warp_acts import WarpActs
 from .warps import GroupWait
 from .written_columns import WrittenColumns

@@ -21,9 +21,9 @@ from .access_records import warp_name
 from .execution import Execution
 from .operand_accesses import CommittedRead
 from .phase_reports import PhaseReports
-from .shared_accesses import PhaseRace
 from .small_sizes import smaller_sizes
 from .tensor_acts import Outside, RaceKey, TensorActs, TensorFault, TensorRace
+from .timed_accesses import PhaseRace
 from .warp_acts import Short
 from .written_columns import Unwritten
 

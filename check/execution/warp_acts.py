@@ -18,8 +18,9 @@ from .act_operands import is_doubtful, masked_blocks, shown_number
 from .allocated_columns import AllocatedColumns
 from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing, comes_to, total
-from .shared_accesses import LaneStores, ReadMatrices, SharedAccesses, TimedRead, TimedWrite
+from .shared_accesses import SharedAccesses
 from .thread_groups import ThreadGroup
+from .timed_accesses import LaneStores, ReadMatrices, TimedRead, TimedWrite
 from .warps import GroupWait, lanes_of
 
 __all__ = ["Short", "Uneven", "Unlike", "WarpActs"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..values.block_threads import WARP
 from .clocks import Clock
-from .shared_accesses import TimedRead, TimedWrite
+from .timed_accesses import TimedRead, TimedWrite
 
 __all__ = ["ExecutedWarp", "GroupWait", "HaltedError", "LostError", "lanes_of"]
 
