@@ -1,7 +1,8 @@
 """Do threads decide alike with two numbers of parameters? Then one execution shows what both would.
 
-Where a parameter only says how many tiles there are, one less often comes to as many. What is computed from
-parameters alone, and once, is computed with both numbers. Where that is the same, so is what follows from it.
+A parameter may only say how many tiles there are: then a number that is less by one often gives as many
+tiles. So all that is computed once, from parameters alone, is computed with both numbers. If the results are
+equal, so is all that follows from them.
 """
 
 from __future__ import annotations

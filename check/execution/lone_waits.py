@@ -1,4 +1,4 @@
-"""What lanes of a warp know that have not waited, where others of it have: what the warp knew before.
+"""Some lanes of a warp have waited, others have not: what do the others know? What the warp knew before.
 
 The clock of a warp is that of all its lanes. Some lanes that wait for a phase alone know more than the
 others, until all of them meet or wait. Lanes of which this is not clear are taken to know what the warp does.
