@@ -16,7 +16,7 @@ from ..spec.quantities import counted
 from .check_file import FileReport
 from .cuda.counts import InlineCounts, total
 from .findings import EVERYWHERE, TIERS, Finding, MemoryRange
-from .kernel_names import demangled
+from .kernel_names import demangled, readable, shortened
 from .readings import shown as shown_readings
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CLAIM", "CheckReport", "as_github", "as_range", "as_text", "dump"]
 
-_NAME = 160  # characters of a function's name that text shows
 _PLACES = 8  # other places of a fault that text names
 CLAIM = (
     "These are claims about the PTX as given: "
@@ -80,7 +79,7 @@ def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
     for report in reports:
         if report.error is None:  # else the command says so on standard error
             lines += [f"{fault.place}: unreadable: {fault.what}" for fault in report.faults]
-        lines += [f"{place}: not judged: {what}" for place, what in report.remarks]
+        lines += [f"{place}: not judged: {readable(what)}" for place, what in report.remarks]
         for finding in report.faults_told:
             if finding.tier in shown:
                 lines += _finding(finding)
@@ -110,9 +109,9 @@ def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
 
 def _finding(finding: Finding) -> Iterable[str]:
     section = f" ({brief(load().index, finding.section)})" if finding.section else ""
-    yield f"{finding.place}: {finding.tier} {finding.rule}: {finding.message}{section}"
+    yield f"{finding.place}: {finding.tier} {finding.rule}: {readable(finding.message)}{section}"
     more = f"and {finding.more} more like it" if finding.more else ""
-    where = f"in {_short(demangled(finding.function))}" if finding.function else ""
+    where = f"in {shortened(demangled(finding.function))}" if finding.function else ""
     if where or more:
         yield f"  {'; '.join(part for part in (where, more) if part)}"
     if finding.source:
@@ -126,11 +125,6 @@ def _finding(finding: Finding) -> Iterable[str]:
         yield f"  undefined under: {shown_readings(finding.readings)} (--reading settles it)"
     if finding.right:
         yield f"  right would be: {finding.right}"
-
-
-def _short(name: str) -> str:
-    """The name, or its beginning where it is very long."""
-    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
 
 def _elsewhere(finding: Finding) -> str:
@@ -288,7 +282,8 @@ def as_github(answer: CheckReport, shown: frozenset[str]) -> str:
                 )
             )
         for place, what in report.remarks:
-            lines.append(_command("notice", place.file, place.line, place.column, what, "not judged"))
+            said = readable(what)
+            lines.append(_command("notice", place.file, place.line, place.column, said, "not judged"))
         for finding in report.faults_told:
             if finding.tier in shown:
                 place = finding.place
@@ -298,7 +293,7 @@ def as_github(answer: CheckReport, shown: frozenset[str]) -> str:
                         place.file,
                         place.line,
                         place.column,
-                        finding.message,
+                        readable(finding.message),
                         finding.rule,
                     )
                 )

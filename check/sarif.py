@@ -16,7 +16,7 @@ from ..spec.errors import Place
 from .baseline import fingerprint
 from .check_file import FileReport
 from .findings import ERROR, EVERYWHERE, INFO, LIKELY, READING, Finding, Moment
-from .kernel_names import demangled
+from .kernel_names import demangled, readable
 from .reports import CheckReport, as_range
 from .rule_pages import help_text
 from .rule_texts import CheckRule
@@ -100,7 +100,7 @@ def _notification(name: str, what: str, place: Place) -> dict[str, Any]:
     return {
         "descriptor": {"id": name, "index": list(_NOTIFICATIONS).index(name)},
         "level": _NOTIFICATIONS[name][0],
-        "message": {"text": what},
+        "message": {"text": readable(what)},
         "locations": [_location(place)],
     }
 
@@ -124,7 +124,7 @@ def _result(finding: Finding, suppressed: str | None, index: int, key: str) -> d
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": _LEVELS[finding.tier],
-        "message": {"text": f"{finding.message}{section}"},
+        "message": {"text": f"{readable(finding.message)}{section}"},
         "locations": [{**_location(finding.place), "logicalLocations": [_logical(finding.function)]}],
         "partialFingerprints": {"ptxmma/v2": key},
         "properties": {"tier": finding.tier, "more": finding.more, "right": finding.right},

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...check.check_file import FileReport, check_text
 from ...check.cuda.check_source import check_source
 from ...check.findings import ERROR, INFO, LIKELY
+from ...check.kernel_names import readable
 from ...check.ptx.source import UnreadableFile
 from ...check.rules import rules
 from ...spec.errors import Place, Question
@@ -43,7 +44,7 @@ def diagnostics(document: EditorText) -> list[EditorDiagnostic]:
             finding.place,
             _grave(finding.tier),
             finding.rule,
-            finding.message + (f"; right would be: {finding.right}" if finding.right else ""),
+            readable(finding.message) + (f"; right would be: {finding.right}" if finding.right else ""),
             known[finding.rule].address if finding.rule in known else "",
         )
         for finding in report.faults_told

@@ -11,8 +11,8 @@ import pytest
 from ptxmma.check.baseline import fingerprint
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import Finding
-from ptxmma.check.kernel_names import demangled, template_of
-from ptxmma.check.reports import CheckReport, as_json, as_text
+from ptxmma.check.kernel_names import demangled, readable, template_of
+from ptxmma.check.reports import CheckReport, as_github, as_json, as_text
 
 HEAD = ".version 8.5\n.target sm_90a\n.address_size 64\n"
 KERNEL = """.visible .entry NAME(.param .u64 out)
@@ -101,12 +101,27 @@ def test_a_fingerprint_survives_lines_and_register_numbers() -> None:
         ("_Znonsense", "_Znonsense", "_Znonsense"),
         ("_ZN1a1bEv", "a::b()", "a::b"),
         (FIRST, "void gemm<128>(float*)", "void gemm"),
+        ("_ZN1a4smemE", "a::smem", "a::smem"),
+        ("_ZZ4tilePfE4smem", "tile(float*)::smem", "tile"),
+        ("_ZZ4tilePfE5smem", "_ZZ4tilePfE5smem", "_ZZ4tilePfE5smem"),  # four characters are not five
         ("_Z13fwd_attend_kerILi128ELb0EEv11fwd_globalsIXT_EE", None, None),  # expressions are not read
     ],
 )
 def test_names_are_demangled(name: str, shown: str | None, template: str | None) -> None:
     assert demangled(name) == (name if shown is None else shown)
     assert template_of(name) == (name if template is None else template)
+
+
+def test_names_of_variables_are_demangled_in_sentences() -> None:
+    case = "m11_descriptor_8.ptx"
+    report = CheckReport((check_text((Path(__file__).parent / "cases" / case).read_text(), case),))
+    assert "the matrix begins at byte 8 of tile_wgmma::smem, not" in as_text(report, frozenset({"error"}))
+    assert "of tile_wgmma::smem, not" in as_github(report, frozenset({"error"}))
+    assert "of _ZZ10tile_wgmmaE4smem, not" in json.dumps(as_json(report))
+
+
+def test_what_is_not_judged_names_a_kernel_as_people_do() -> None:
+    assert readable("barriers of _ZN1a1bEv: %_Zr1 is unknown") == "barriers of a::b(): %_Zr1 is unknown"
 
 
 def test_a_long_name_is_cut_in_text_alone() -> None:
