@@ -186,12 +186,13 @@ def _in_full(test: SuiteLitmus, verdict: ModelVerdict, seconds: float, wrong: st
         lines.append(f"  {rule.mend}")
     for setting, rules in test.under.items():
         lines.append(f"with {setting}: {_named(rules)}")
+    lines.append(note(load().index))
     if verdict.schedules:
         for word, schedule in zip(("one schedule", "another"), verdict.schedules, strict=True):
             lines += [f"{word}:", *(f"  {line}" for line in schedule)]
     if wrong:
         lines.append(f"WRONG: {wrong}")
-    return [*lines, note(load().index)]
+    return lines
 
 
 def _reactions(tests: Sequence[SuiteLitmus], form: str, record: bool) -> int:

@@ -156,7 +156,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert run("litmus", "text-wait", "--ptx")[1] == BY_NAME["text-wait"].ptx
     assert run("litmus", "text-*", "--emit", str(tmp_path / "ptx"))[0] == 0
     assert len(list((tmp_path / "ptx").glob("*.ptx"))) == 6
-    assert run("litmus", "triton-8964")[1].splitlines()[-1].startswith("Sections are those of PTX ISA 9.2; ")
+    assert "\nSections are those of PTX ISA 9.2; 9.7.14 is 9.7.16 in 9.4; " in run("litmus", "triton-8964")[1]
     code, _, err = run("litmus", "nothing-like-it")
     assert code == 2
     assert "no litmus test matches" in err
