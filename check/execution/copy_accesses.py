@@ -33,7 +33,7 @@ from .generic_accesses import GenericActs
 from .thread_groups import ThreadGroup
 from .timed_accesses import NEVER, TimedWrite
 from .warp_accesses import warp_accesses
-from .warp_lanes import LaneAddresses
+from .warp_lanes import LaneAccess, LaneAddresses
 from .warps import ExecutedWarp, GroupWait, lanes_of
 
 __all__ = ["CopyActs"]
@@ -106,6 +106,8 @@ class CopyActs(GenericActs):
         # By warp: of copies that it has not waited for, what its lanes access.
         self._by_lane: list[dict[TimedWrite, tuple[GenericAccess, int, LaneAddresses]]]
         self._by_lane = [{} for _ in range(self.count)]
+        # By warp: the bulk stores that it has not waited for.
+        self._by_store: list[dict[TimedWrite, LaneAccess]] = [{} for _ in range(self.count)]
         self._landings: dict[tuple[int, int], list[_Copy]] = {}  # bulk copies, by mbarrier and phase
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
@@ -122,7 +124,7 @@ class CopyActs(GenericActs):
         statement = step.statement
         match statement.does:
             case "copy":
-                self._start(group, step, threads, "copy", statement.address, statement.bytes or WIDEST)
+                self._start(group, step, threads, "copy", statement.address, statement.bytes)
             case "copy-commit" | "copy-wait":
                 self._grouping(step, threads)
             case "bulk-copy" if statement.operation.way == _DRAINS:
@@ -135,7 +137,7 @@ class CopyActs(GenericActs):
                 left = statement.left
                 for warp in by_warp(threads):
                     while len(self._drain_groups[warp]) > left:
-                        self._land(self._drain_groups[warp].popleft(), warp)
+                        self._drained(self._drain_groups[warp].popleft(), warp, step.position)
             case "proxy-fence" if fences_shared(statement):
                 self._forget_fenced()
                 for warp in by_warp(threads):
@@ -152,10 +154,10 @@ class CopyActs(GenericActs):
         threads: tuple[int, ...],
         does: str,
         address: Address | None,
-        width: int,
+        size: int | None,
     ) -> None:
-        """cp.async, or a bulk store, by threads that know its address."""
-        statement, registers = step.statement, group.registers
+        """cp.async, or a bulk store, by threads that know its address; of few bytes if that is unknown."""
+        statement, registers, width = step.statement, group.registers, size or WIDEST
         if address is None or registers.is_remote(address, statement.scope):
             return
         base = registers.base(address, statement.scope)
@@ -188,6 +190,8 @@ class CopyActs(GenericActs):
             self._hold(warp, access, origin)
             if not copies:
                 self._hold_unfenced(warp, access, "unfenced-store")
+                stored = self.within.drain(warp, access, width, places, size is None)
+                self._by_store[warp][write] = stored
             self._put(made)
             (self.warps[warp].copies if copies else self._drains[warp]).append(write)
             if copies:
@@ -209,14 +213,20 @@ class CopyActs(GenericActs):
         return made[0], source.offset, tuple(sorted(group.rounds.items()))
 
     def _drain(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
-        """Bulk stores of as many bytes as each thread says; of few, where that is not known."""
+        """Bulk stores of as many bytes as each thread says."""
         statement = step.statement
-        sizes = shown_number(group, statement, statement.operation.action.size, WIDEST)
+        sizes = shown_number(group, statement, statement.operation.action.size, 0)
         for size, some in by_number(sizes, threads).items():
-            self._start(group, step, some, "drain", statement.source, size or WIDEST)
+            self._start(group, step, some, "drain", statement.source, size or None)
+
+    def _drained(self, stores: Sequence[TimedWrite], warp: int, wait: int) -> None:
+        """A warp has waited for bulk stores at a statement: nothing is written here."""
+        super()._land(stores, warp)
+        for store in stores:
+            self.within.drained(warp, wait, self._by_store[warp].pop(store))
 
     def _land(self, writes: Sequence[TimedWrite], warp: int) -> None:
-        """A warp has waited for copies: of bulk stores, nothing is written here."""
+        """A warp has waited for copies."""
         super()._land(writes, warp)
         for write in writes:
             if write in self._by_lane[warp]:

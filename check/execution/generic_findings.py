@@ -70,6 +70,7 @@ _DOES = {
     "drain": "starts a bulk store of",
     "send": "starts a copy between blocks of",
     "await": "waits for a copy into",
+    "bulk-wait": "has waited for a bulk store of",
 }
 _WAITS: Undefined = ((("warp-sync", "waits"),),)
 _ALLOCATED: Undefined = ((("allocation-proxy", "generic"),),)
@@ -464,7 +465,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
         tuple(Moment.of(walked.module, *one) for one in zip(statements, says, strict=True)),
         ranges=tuple(
             MemoryRange(
-                "read" if what in READS else "written",
+                "read" if what in READS or what == "bulk-wait" else "written",
                 region.variable,
                 region.low,
                 region.high - 1,

@@ -8,23 +8,23 @@ stored itself, it may load; what several have updated, it may not. Two updates n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
-from ..ptx.operation import Operation
+from ..ptx.operation import READS, Operation
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import Numbers, number_at
 from ..walks.walk_steps import WalkStep, WalkSteps
-from .access_records import GenericAccess, GenericRace, both_access
+from .access_records import GenericAccess, GenericRace, accessed, both_access
 from .thread_groups import ThreadGroup
 from .warps import lanes_of
 
-__all__ = ["LANES", "WITHIN", "LaneAddresses", "WarpLanes", "met_between"]
+__all__ = ["LANES", "WITHIN", "LaneAccess", "LaneAddresses", "WarpLanes", "met_between"]
 
 # A race under one reading only: the lanes execute the load, or something before it, together.
 WITHIN = "within"
@@ -86,7 +86,7 @@ def _crossing(
 
 
 @dataclass(slots=True, eq=False)
-class _LaneAccess:
+class LaneAccess:
     """An access by lanes of a warp, of `size` bytes at each of some `addresses`; None: they do so together.
     `met`: the lanes that have met since. `told`: those of which others may know, by a fence or an arrival.
     """
@@ -110,33 +110,49 @@ class _LaneAccess:
         self.met.append(lanes)
 
 
-def _whole(access: GenericAccess, threads: tuple[int, ...]) -> _LaneAccess:
+def _whole(access: GenericAccess, threads: tuple[int, ...]) -> LaneAccess:
     """An access that each of some lanes makes as a whole."""
     start, flags, _ = access.bytes
-    return _LaneAccess(access, LaneAddresses(start, threads, 0), flags.bit_length())
+    return LaneAccess(access, LaneAddresses(start, threads, 0), flags.bit_length())
 
 
 @dataclass(slots=True)
 class _WarpRecord:
-    """What the lanes of a warp have written and loaded since all met last, by statement. `parted`: they have
-    met while others took another way, so it is not known who has met whom.
+    """What the lanes of a warp have written and loaded since all met last, by statement; bulk copies and bulk
+    stores that one waits for by their first byte, too. `parted`: they have met while others took another way,
+    so it is not known who has met whom.
     """
 
-    written: dict[tuple[int, int | None], _LaneAccess] = field(default_factory=dict)
-    loaded: dict[int, _LaneAccess] = field(default_factory=dict)
+    written: dict[tuple[int, int | None], LaneAccess] = field(default_factory=dict)
+    loaded: dict[tuple[int, int | None], LaneAccess] = field(default_factory=dict)
     written_lines: int = 0
     loaded_lines: int = 0
     parted: bool = False
+    before: list[LaneAccess] = field(default_factory=list)  # what they had written when all met
 
     def clear(self) -> None:
         """All of them meet."""
+        if self.written:
+            self.before = list(self.written.values())
         self.written.clear()
         self.loaded.clear()
         self.written_lines = self.loaded_lines = 0
 
-    def __iter__(self) -> Iterator[_LaneAccess]:
+    def in_a_row(self, start: int) -> int:
+        """How many bytes in a row they have written from an address on: since all met, or else before."""
+        return _in_a_row(self.written.values(), start) or _in_a_row(self.before, start)
+
+    def __iter__(self) -> Iterator[LaneAccess]:
         yield from self.written.values()
         yield from self.loaded.values()
+
+
+def _in_a_row(written: Iterable[LaneAccess], start: int) -> int:
+    flags = 0
+    for one in written:
+        at = one.access.bytes.start - start
+        flags |= one.access.bytes.flags << at if at >= 0 else one.access.bytes.flags >> -at
+    return (~flags & flags + 1).bit_length() - 1
 
 
 class WarpLanes:
@@ -187,12 +203,12 @@ class WarpLanes:
         written, loaded = lanes.written_lines & lines, lanes.loaded_lines & lines
         if (does == "copy" and not loaded) or (does == "load" and together and not written):
             return  # it meets nothing, and nothing later asks for it
-        now = _LaneAccess(access, None if together else addresses, statement.bytes or 0)
+        now = LaneAccess(access, None if together else addresses, statement.bytes or 0)
         if does == "load":
             for before in lanes.written.values() if written else ():
                 self._hold(warp, before, now, together)
             if not together:
-                lanes.loaded[access.statement] = now
+                lanes.loaded[access.statement, None] = now
                 lanes.loaded_lines |= lines
             return
         rivals = list(lanes.loaded.values()) if loaded else []
@@ -205,13 +221,34 @@ class WarpLanes:
 
     def landed(self, warp: int, access: GenericAccess, size: int, addresses: LaneAddresses) -> None:
         """Threads of a warp have waited for what they copied."""
-        self._put(self._warps[warp], _LaneAccess(access, addresses, size))
+        self._put(self._warps[warp], LaneAccess(access, addresses, size))
 
     def fill(self, warp: int, access: GenericAccess, lane: int) -> None:
         """A lane of a warp starts a bulk copy into bytes that others may have loaded."""
         lanes, now = self._warps[warp], _whole(access, (lane,))
         for before in lanes.loaded.values() if lanes.loaded_lines & access.bytes.lines else ():
             self._hold(warp, before, now, False)
+
+    def drain(
+        self, warp: int, access: GenericAccess, size: int, addresses: LaneAddresses, boxed: bool
+    ) -> LaneAccess:
+        """Threads of a warp start bulk stores, of so many bytes each. `boxed`: at least; then one thread is
+        taken to store all that stands in a row there and that the warp has written before.
+        """
+        lanes = self._warps[warp]
+        if boxed and len(addresses.threads) == 1:
+            size = max(lanes.in_a_row(access.bytes.start), size)
+            access = access._replace(bytes=accessed(access.bytes.start, (1 << size) - 1))
+        now = LaneAccess(access, addresses, size)
+        for before in lanes.written.values() if lanes.written_lines & access.bytes.lines else ():
+            self._hold(warp, before, now, False)
+        return now
+
+    def drained(self, warp: int, wait: int, stored: LaneAccess) -> None:
+        """Threads of a warp have waited at a statement for their bulk stores."""
+        lanes, access = self._warps[warp], stored.access._replace(statement=wait)
+        lanes.loaded[wait, access.bytes.start] = replace(stored, access=access, met=[])
+        lanes.loaded_lines |= access.bytes.lines
 
     def awaited(self, warp: int, wait: int, copy: GenericAccess, threads: tuple[int, ...]) -> None:
         """Threads of a warp have waited at a statement for a bulk copy, each of them for all of it."""
@@ -220,12 +257,12 @@ class WarpLanes:
         self._put(self._warps[warp], now, copy.bytes.start)
 
     @staticmethod
-    def _put(lanes: _WarpRecord, now: _LaneAccess, start: int | None = None) -> None:
+    def _put(lanes: _WarpRecord, now: LaneAccess, start: int | None = None) -> None:
         """Remember what is written: of copies that one statement waits for, each by its `start`."""
         lanes.written[now.access.statement, start] = now
         lanes.written_lines |= now.access.bytes.lines
 
-    def _hold(self, warp: int, before: _LaneAccess, now: _LaneAccess, together: bool) -> None:
+    def _hold(self, warp: int, before: LaneAccess, now: LaneAccess, together: bool) -> None:
         """Hold an access against one before it; `together`: it is a load of the whole warp."""
         first, second = before.access, now.access
         pair = first.statement, second.statement
@@ -247,7 +284,7 @@ class WarpLanes:
         elif places is not None and others is not None:
             low = places[0][1]
             ends = (tuple((lane, at - low) for lane, at in one) for one in (places, others))
-            own = first.does != "update" and second.does == "load"
+            own = first.does != "update" and second.does in READS
             met = tuple(sorted(before.met))
             found = _crossing(next(ends), before.size, next(ends), now.size, own, met, before.told)
             if found is not None:
