@@ -110,7 +110,7 @@ class BarrierActs:
                     self._init(group, step, value, some)
             case "invalidate":
                 for value, some in self._barriers(group, step, threads):
-                    self._invalidate(step, value, some)
+                    yield from self._invalidate(group, step, value, some)
             case "arrive" | "expect" | "give" | "copy-arrive" if (
                 statement.operation.action.barrier == "object"
             ):
@@ -200,10 +200,21 @@ class BarrierActs:
             is_placed=is_placed,
         )
 
-    def _invalidate(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
+    def _invalidate(
+        self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
+    ) -> Iterator[GroupWait]:
+        is_placed = is_doubtful(group, step)
+        if not is_placed:
+            yield from self._mbarrier(group, step, address, threads)
         self.invalid.add(address)
         self.objects.end(address)
         self._use_ends(step, address, threads)
+        if len(threads) > 1 and not is_placed:  # all but the first invalidate what is not valid any more
+            yield self._revalidated(step, address)
+
+    def _revalidated(self, step: WalkStep, address: int) -> GroupWait:
+        """A wait until an mbarrier that was invalidated is initialised again."""
+        return GroupWait(lambda: address not in self.invalid, "invalid", step.position, address)
 
     def _use_ends(self, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         """An mbarrier ends, with which all warps should have done."""
@@ -235,7 +246,7 @@ class BarrierActs:
                 address,
             )
         if address in self.invalid:
-            yield GroupWait(lambda: address not in self.invalid, "invalid", step.position, address)
+            yield self._revalidated(step, address)
         barrier = self.mbarriers.get(address)
         if barrier is None:
             return None

@@ -109,12 +109,13 @@ class PhaseReports:
 
     def stuck(self, stuck: Stuck) -> Finding:
         """A wait that never ends."""
+        does = "invalidates" if self.code[stuck.statement].does == "invalidate" else "uses"
         if stuck.kind == "init":
-            steps = [(stuck.statement, "uses the mbarrier")]
+            steps = [(stuck.statement, f"{does} the mbarrier")]
             what = f"no thread initialises the one at byte {stuck.barrier} of shared memory"
             return self._of_barrier("barrier-uninitialised", stuck.doubtful, what, steps)
         if stuck.kind == "invalid":
-            steps = [(stuck.statement, "uses the mbarrier")]
+            steps = [(stuck.statement, f"{does} the mbarrier")]
             where = f"the one at byte {stuck.barrier} of shared memory"
             what = f"{where} was invalidated, and none has initialised it again"
             return self._of_barrier("barrier-uninitialised", stuck.doubtful, what, steps)

@@ -233,3 +233,53 @@ def test_several_that_threads_initialise_are_told_once() -> None:
     text = KERNEL.replace("@!%p1 mbarrier.init", "mbarrier.init").replace("THEN", "")
     (one,) = (one for one in check_text(text, "k.ptx").findings if one.rule == "barrier-uninitialised")
     assert one.more == 1
+
+
+INVAL = "mbarrier.inval.shared::cta.b64 [%r2+8];"
+GUARDED = "@!%p1 " + INVAL
+OTHER = "setp.ne.u32 %p4,%r1,32; @!%p4 " + INVAL  # a thread of the other warp
+MADE = "bar.sync 0;\n@!%p1 mbarrier.init.shared::cta.b64 [%r2+8],64;\n"
+
+
+@pytest.mark.parametrize(
+    ("then", "found"),
+    [
+        (GUARDED, set()),
+        (OTHER, set()),
+        (GUARDED + MADE + GUARDED, set()),
+        ("@!%p1 mbarrier.init.shared::cta.b64 [%r2],64;\nbar.sync 0;\n" + GUARDED.replace("+8", ""), set()),
+        (
+            "setp.lt.u32 %p4,%r1,2; mad.lo.u32 %r3,%r1,8,%r2;"
+            "@!%p1 mbarrier.init.shared::cta.b64 [%r2],64;\nbar.sync 0;\n"
+            "@%p4 mbarrier.inval.shared::cta.b64 [%r3];",
+            set(),
+        ),
+        (GUARDED + GUARDED, {("barrier-uninitialised", "likely")}),
+        (GUARDED + OTHER, {("barrier-uninitialised", "likely")}),
+        (GUARDED + "bar.sync 0;\n" + OTHER, {("barrier-uninitialised", "likely")}),
+        ("setp.lt.u32 %p4,%r1,2; @%p4 " + INVAL, {("barrier-uninitialised", "likely")}),
+        (INVAL, {("barrier-uninitialised", "likely")}),
+        (GUARDED.replace("+8", "+16"), {("barrier-uninitialised", "error")}),
+        (GUARDED.replace("+8", ""), {("barrier-uninitialised", "likely")}),
+        (GUARDED + MADE + OTHER, {("barrier-unpublished", "error")}),
+    ],
+    ids=[
+        "once",
+        "by another warp",
+        "twice, with an init in between",
+        "the other one again, behind another init",
+        "two, by a thread each",
+        "twice",
+        "by two warps",
+        "by two warps, one later",
+        "by two lanes",
+        "by all threads",
+        "one that nobody has made",
+        "one that is invalid already",
+        "by a warp that does not know that it was made",
+    ],
+)
+def test_what_is_invalidated_is_valid(then: str, found: set[tuple[str, str]]) -> None:
+    """No operation but mbarrier.init is defined on what is no valid mbarrier (9.7.13.15.11)."""
+    findings = check_text(KERNEL.replace("THEN", then), "k.ptx").findings
+    assert {(one.rule, one.tier) for one in findings} == found
