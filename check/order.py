@@ -162,7 +162,10 @@ def _phased_order(walked: KernelWalks) -> _Ordered:
 
 def _has_phases(code: DecodedFunction) -> bool:
     """Whether threads wait for phases of mbarriers, at barriers that others may pass by, or at several."""
-    barriers = {code[index].barrier_name for index in code.doing("meet")}
+    meetings = [code[index] for index in code.doing("meet")]
+    barriers = {one.barrier_name for one in meetings}
+    if any(one.operation.action.barrier == "cluster" for one in meetings):
+        return True
     return len(barriers - {None}) > 1 or any(
         statement.operation.has_phases(len(statement.operands)) or _names_mbarrier(statement)
         for statement in code

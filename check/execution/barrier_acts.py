@@ -154,6 +154,7 @@ class BarrierActs:
             assert value is not None
             found = (value + address.offset) & _WORD
             if self.blocks > 1 and group.registers.steps.window_of(found) >= self.blocks:
+                self.sent.is_outside(group, step, address, some)
                 raise HaltedError(step.position)
             yield found, some
 

@@ -30,6 +30,7 @@ from .box_sizes import BoxSizes
 from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
+from .loaded_boxes import LoadedBoxes
 from .thread_groups import ThreadGroup
 from .timed_accesses import NEVER, TimedWrite
 from .warp_accesses import warp_accesses
@@ -113,6 +114,7 @@ class CopyActs(GenericActs):
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each line that some of them access
         self._boxes = BoxSizes()
+        self.boxes = LoadedBoxes()
         self._forgotten: list[AccessedBytes] = []  # of copies, that `_copied` still has
         self._unfenced: list[_GenericWrite] = []  # no proxy fence is behind them
         self._fenced: dict[tuple[int, int, AccessedBytes], _GenericWrite] = {}  # some warps may not know
@@ -187,6 +189,7 @@ class CopyActs(GenericActs):
             if copies:
                 self.clashes.write(access)
                 self.objects.hold(access)
+                self.boxes.write(access)
             self._hold(warp, access, origin)
             if not copies:
                 self._hold_unfenced(warp, access, "unfenced-store")
@@ -241,8 +244,12 @@ class CopyActs(GenericActs):
     def _begin(self, write: TimedWrite) -> None:
         """A bulk copy into shared memory; what products read is not judged."""
         region = write.region
-        self.scattered |= write.landing is None or write.landing.size is None or not region.is_known
-        if write.landing is None or not region.is_known or write.elsewhere:
+        is_known = region.is_known if self.blocks == 1 else region.is_bounded
+        self.scattered |= write.landing is None or write.landing.size is None or not is_known
+        if is_known:
+            alone = self.blocks == 1 and self._peers is None and not write.elsewhere
+            self.boxes.begin(write, alone and write.landing is not None and write.landing.box is not None)
+        if write.landing is None or not is_known or write.elsewhere:
             return
         box = None if write.landing.size is not None else write.landing.box
         size = self._boxes.begin(box, region.low, self.mbarriers.values())
@@ -339,6 +346,10 @@ class CopyActs(GenericActs):
         """Hold an ordinary access against those of other warps, and against copies."""
         self._hold_copies(warp, access)
         super()._judge(warp, access)
+        if access.does == "load":
+            self.boxes.load(access, self.warps[warp].clock)
+        else:
+            self.boxes.write(access)
         if self.fenced and access.does == "store":
             self._unfenced.append(_GenericWrite(access, warp, self.warps[warp].clock.seen[warp]))
 

@@ -28,12 +28,14 @@ from .generic_accesses import GenericActs
 from .misplaced_accesses import Misplaced, misplaced_findings
 from .object_accesses import object_findings
 from .object_bytes import ObjectAccess
-from .phase_reports import ONE_WARP
+from .outside_ranks import OutsideRank, outside_findings
+from .phase_reports import ONE_WARP, PhaseReports
 from .same_faults import FaultName, is_found_in_each
 from .sent_acts import Sent
 from .skipped_loops import skips_work
 from .small_sizes import SMALL_SIZES, comes_to_work
 from .unjudged_accesses import unjudged_accesses
+from .warp_acts import Short
 from .warp_lanes import LANES, WITHIN, met_between
 from .write_clashes import CLASH
 
@@ -88,7 +90,9 @@ class _Raced(NamedTuple):
     `within`: races of threads of one warp. `met_at`: where threads stopped that may meet in memory.
     `clashed`: two warps have written the same bytes, and nothing orders them. `misplaced`: by statement, an
     access that does not begin where it must; `of_objects`: one of the bytes of an mbarrier. `unjudged`:
-    accesses that no execution judged. `stuck`: some thread waits for ever.
+    accesses that no execution judged. `short`: by load, a phase that expects fewer bytes than are loaded.
+    `outside`: by access, the rank of a block that the cluster does not have. `stuck`: some thread waits for
+    ever.
     """
 
     races: dict[FaultName, GenericRace]
@@ -101,6 +105,8 @@ class _Raced(NamedTuple):
     clashed: bool
     misplaced: dict[int, Misplaced]
     of_objects: dict[int, ObjectAccess]
+    short: dict[int, Short]
+    outside: dict[int, OutsideRank]
     unjudged: UnjudgedAccesses | None
     stuck: bool
 
@@ -124,6 +130,8 @@ class GenericFindings:
         self._executed: frozenset[int] = frozenset()
         self._misplaced: dict[int, Misplaced] = {}
         self._of_objects: dict[int, ObjectAccess] = {}
+        self._short: dict[int, Short] = {}
+        self._outside: dict[int, OutsideRank] = {}
         self.unjudged: UnjudgedAccesses | None = None
         self.right_block: RightBlock | None = None
         self.met_at = self.plan.meetings.decisive
@@ -150,6 +158,10 @@ class GenericFindings:
                 yield replace(_finding(self.walked, race), readings=self._readings(race))
         yield from misplaced_findings(self.walked, self._misplaced)
         yield from object_findings(self.walked, self._of_objects)
+        yield from outside_findings(self.walked, self._outside)
+        if self._short:
+            reports = PhaseReports(self.walked.module, self.walked.code, self.plan)
+            yield from map(reports.short, self._short.values())
         if not self._races:
             yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
 
@@ -212,7 +224,10 @@ class GenericFindings:
             self._misplaced = {at: one for at, one in others.items() if at in found.misplaced}
             objects = found.of_objects if first else self._of_objects
             self._of_objects = {at: one for at, one in objects.items() if at in found.of_objects}
-            if not (races or self._within or self._misplaced or self._of_objects):
+            self._outside |= found.outside
+            short = found.short if first else self._short
+            self._short = {at: one for at, one in short.items() if at in found.short}
+            if not (races or self._within or self._misplaced or self._of_objects or self._short):
                 break
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
             earliest = min(second for _, _, second in races)
@@ -247,6 +262,7 @@ class GenericFindings:
         if not tried or any(one.halted for one in tried):
             return {}
         first, *others = tried
+        self._outside = {**first.outside, **self._outside}
         self._sent += first.sent if not self._sent and all(one.sent for one in others) else ()
         each = size_of(shape) // WARP
         races = {
@@ -344,8 +360,23 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     misplaced = {at: one for found in executions for at, one in _acts_of(found).misplaced.items()}
     objects = {at: one for found in executions for at, one in found.acts.objects.accesses.items()}
     stuck = any(one.stuck for one in executions)
+    acts = _acts_of(first)
+    short = acts.boxes.short(acts.mbarriers) if isinstance(acts, CopyActs) else {}
     return _Raced(
-        races, within, followed, sent, executed, halted, met_at, clashed, misplaced, objects, unjudged, stuck
+        races,
+        within,
+        followed,
+        sent,
+        executed,
+        halted,
+        met_at,
+        clashed,
+        misplaced,
+        objects,
+        short,
+        {at: one for found in executions for at, one in found.acts.sent.outside.items()},
+        unjudged,
+        stuck,
     )
 
 

@@ -112,8 +112,9 @@ class Meetings:
             for number, phase in phases.items():
                 self._left.setdefault(phase, {})[number] = self._warps[number].clock.seen[number] - 1
             return
-        if any(self._waited.get(thread) == self._phase_of(thread) >= 0 for thread in threads):
-            yield GroupWait(lambda: False, "arrival", step.position, _CLUSTER)
+        again = [thread for thread in threads if self._waited.get(thread, -1) == self._phase_of(thread)]
+        if again:
+            yield GroupWait(lambda: False, "arrival", step.position, _CLUSTER, self._phase_of(again[0]))
         phases = {number: max(map(self._phase_of, lanes)) for number, lanes in by_warp(threads).items()}
         self._waited.update((thread, self._phase_of(thread)) for thread in threads)
         yield from self._wait(step, _CLUSTER, barrier, phases)

@@ -23,6 +23,7 @@ from .deciding_numbers import deciding_sizes
 from .execution import ROUNDS, Execution
 from .meetings import NAMES
 from .object_bytes import ObjectAccess
+from .outside_ranks import OutsideRank
 from .outside_signals import OutsideSignals
 from .same_faults import FaultName, is_found_in_each
 from .sent_acts import Sent
@@ -114,6 +115,7 @@ class PhaseExecutions:
     overlaid: dict[int, int] = field(default_factory=dict)  # by init of a valid mbarrier: the init before
     again: dict[int, int] = field(default_factory=dict)  # by arrival at the cluster's barrier: the one before
     of_objects: dict[int, ObjectAccess] = field(default_factory=dict)  # by statement
+    outside: dict[int, OutsideRank] = field(default_factory=dict)  # by statement
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
     executed: set[int] = field(default_factory=set)  # blocks that some thread comes to
@@ -358,6 +360,7 @@ class PhaseExecutions:
         for pair, one in found.acts.unpublished.items():
             self.unpublished.setdefault(pair, replace(one, doubtful=True))
         self.sent += unawaited(found)
+        self.outside = {**found.acts.sent.outside, **self.outside}
         for address, drift in found.acts.drifts.items():
             if found.acts.mbarriers[address].phase > 0:
                 self.drifts.setdefault((drift.init, drift.arrival), drift)
@@ -387,6 +390,7 @@ class PhaseExecutions:
             self.ended_early[pair] = is_open and self.ended_early.get(pair, True)
         self.overlaid |= found.acts.overlaid
         self.of_objects |= found.acts.objects.accesses
+        self.outside |= found.acts.sent.outside
         self.again |= found.acts.meetings.again
         if found.is_alike:
             self.unpublished |= found.acts.unknown_there

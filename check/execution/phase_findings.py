@@ -14,6 +14,7 @@ from .block_sizes import right_size
 from .cluster_ends import cluster_ends
 from .execution import Execution
 from .object_accesses import object_findings
+from .outside_ranks import outside_findings
 from .phase_executions import PhaseExecutions
 from .phase_reports import RACE_RULES, PhaseReports
 from .timed_accesses import PhaseRace
@@ -106,6 +107,7 @@ class PhaseFindings:
         yield from map(reports.unpublished, shown.unpublished.values())
         yield from self._ends()
         yield from object_findings(shown.walked, shown.of_objects)
+        yield from outside_findings(shown.walked, shown.outside)
 
     def _ends(self) -> Iterator[Finding]:
         """What ends mbarriers too early, each told once: with a use of which no reading of the text tells, if

@@ -127,7 +127,11 @@ class PhaseReports:
             return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
         if stuck.kind == "arrival":
             steps = [(stuck.statement, "waits for ever")]
-            what = "a thread waits at the cluster's barrier again, and has not arrived since its last wait"
+            what = "a thread waits at the cluster's barrier, and has not arrived there before"
+            if stuck.phase >= 0:
+                what = (
+                    "a thread waits at the cluster's barrier again, and has not arrived since its last wait"
+                )
             return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
         lacks = [counted(stuck.pending, "arrival")] if stuck.pending else []
         if stuck.lacks_bytes:
@@ -150,7 +154,8 @@ class PhaseReports:
         """A phase that expects fewer bytes than are read."""
         rule = ordering().rules["copy-incomplete"]
         expects = f"the phase of the mbarrier expects {one.expected} bytes"
-        reads = f"and products read {one.read} bytes of what its copies bring"
+        readers = "threads" if one.loads else "products"
+        reads = f"and {readers} read {one.read} bytes of what its copies bring"
         if one.beside:
             reads += f", and others of them bring {one.beside} more"
         return Finding(

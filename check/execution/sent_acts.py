@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
 from ...spec.lazy_dataclass import dataclass
 from ..ptx.operands import Address
 from ..values.block_threads import WARP
-from ..values.lane_numbers import number_at
+from ..values.lane_numbers import by_number, number_at
 from ..walks.walk_steps import WalkStep
+from .outside_ranks import OutsideRank
 from .phase_waits import PhaseWaits
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp
 
 __all__ = ["Sent", "SentActs"]
+
+_MOST_RANKS = 64  # more than any cluster has: what is greater is no address of shared memory
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class SentActs:
         self._warps = warps
         self._sent: dict[tuple[int, int], Sent] = {}  # by statement and warp
         self.parted = [0] * len(warps)
+        self.outside: dict[int, OutsideRank] = {}  # by statement
 
     def __bool__(self) -> bool:
         return bool(self._sent)
@@ -51,6 +56,8 @@ class SentActs:
         cluster.
         """
         warp, block = threads[0] // WARP, 0
+        if self.is_outside(group, step, address, threads):
+            return
         if group.registers.steps.blocks > 1:
             found = self._window(group, step, address, threads[0])
             if found is None:
@@ -60,6 +67,29 @@ class SentActs:
             return
         act = self._warps[warp].clock.seen[warp]
         self._sent[step.position, warp] = Sent(step.position, warp, act, block)
+
+    def is_outside(
+        self, group: ThreadGroup, step: WalkStep, address: Address | None, threads: tuple[int, ...]
+    ) -> bool:
+        """Whether an address of some thread lies in no block that is executed; remember it if the cluster
+        has no such block, by the function's head.
+        """
+        registers, steps = group.registers, group.registers.steps
+        if address is None or address.base is None:
+            return False
+        blocks = prod(steps.function.cluster or (0,))
+        if steps.blocks > 1:
+            places = by_number(registers.value(address.base, step.statement.scope), threads)
+            ranks = {steps.window_of(one) for one in places if one is not None}
+        else:
+            ranks = {
+                one for one in registers.ranks(address, step.statement.scope, threads) if one is not None
+            }
+        beyond = [rank for rank in ranks if 0 < blocks <= rank < _MOST_RANKS]
+        if beyond:
+            found = OutsideRank(threads[0] // WARP, min(beyond), blocks)
+            self.outside.setdefault(step.position, found)
+        return bool(beyond) or (steps.blocks > 1 and any(rank >= steps.blocks for rank in ranks))
 
     @staticmethod
     def _window(group: ThreadGroup, step: WalkStep, address: Address | None, thread: int) -> int | None:

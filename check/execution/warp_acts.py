@@ -29,7 +29,7 @@ __all__ = ["Short", "Uneven", "Unlike", "WarpActs"]
 @dataclass(frozen=True)
 class Short:
     """A phase expects fewer bytes than products read of what its copies bring; or than these and the bytes
-    `beside`, which others of its copies bring.
+    `beside`, which others of its copies bring. `loads`: threads load them, and `product` is where.
     """
 
     product: int
@@ -37,6 +37,7 @@ class Short:
     read: int
     beside: int = 0
     doubtful: bool = False
+    loads: bool = False
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,11 @@ class ByteRegion(NamedTuple):
         return self.base is not None and 0 <= self.low < self.high <= _LARGEST
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether its bytes are those of a variable of some block of a cluster."""
+        return self.base is not None and 0 <= self.low < self.high <= min(self.low + _LARGEST, FAR)
+
+    @property
     def variable(self) -> str:
         """The variable's name."""
         return "dynamic shared memory" if self.base == "extern" else self.base or "shared memory"

@@ -146,10 +146,76 @@ ret;
         (MEET + ARRIVE, MEET, {"barrier-count"}),
         (MEET + ARRIVE, WAIT, {"cluster-ended"}),  # it arrives before it loads
         (MEET + WAIT, MEET, {"barrier-stuck"}),
+        (WAIT, MEET, {"barrier-stuck"}),  # nobody has arrived
+        (WAIT + ARRIVE, MEET, {"barrier-stuck"}),
+        ("setp.lt.u32 %p1,%r1,32; @%p1 barrier.cluster.arrive.aligned;" + WAIT, MEET, {"barrier-stuck"}),
+        (
+            "setp.lt.u32 %p1,%r1,32; @%p1 barrier.cluster.arrive.aligned; @%p1 bra ON;"
+            + ARRIVE
+            + "ON:"
+            + WAIT,
+            MEET,
+            set(),
+        ),
     ],
-    ids=["right", "again", "again, later", "arrives early", "waits twice"],
+    ids=[
+        "right",
+        "again",
+        "again, later",
+        "arrives early",
+        "waits twice",
+        "waits only",
+        "waits first",
+        "one warp waits only",
+        "each warp arrives at its own place",
+    ],
 )
 def test_a_cluster_that_meets_without_mbarriers(start: str, end: str, rules: set[str]) -> None:
     report = check_text(LOADS.replace("START", start).replace("END", end), "k.ptx")
     assert not report.faults
     assert {one.rule for one in report.findings if one.tier in ("error", "likely")} == rules
+
+
+@pytest.mark.parametrize("waits", [WAIT, WAIT + WAIT], ids=["once", "twice"])
+def test_threads_that_wait_at_the_barrier_and_never_arrive(waits: str) -> None:
+    text = LOADS.replace("mapa.shared::cluster.u32 %r5,%r4,%r3; ld.shared::cluster.b32 %r6,[%r5];", "")
+    text = text.replace("st.shared.b32 [%r4],%r1;", "")
+    assert loud(text.replace("START", "").replace("END", waits)) == {("error", "barrier-stuck")}
+
+
+OUTSIDE = {("likely", "cluster-ended")}
+
+
+@pytest.mark.parametrize(
+    ("rank", "found"),
+    [
+        ("xor.b32 %r7,%r3,1;", set()),  # %r3 is the other block
+        ("mov.u32 %r7,%r3;", set()),
+        ("add.u32 %r7,%r3,1;", OUTSIDE),
+        ("mov.u32 %r7,2;", OUTSIDE),
+        ("add.u32 %r7,%r3,1; and.b32 %r7,%r7,1;", set()),
+        ("mov.u32 %r7,%cluster_nctarank;", OUTSIDE),
+        ("mov.u32 %r7,%cluster_nctarank; sub.u32 %r7,%r7,1;", set()),
+        ("ld.global.u32 %r7,[%d2];", set()),  # nobody knows
+    ],
+    ids=["its own", "the other", "the next one", "two", "the next one, around", "how many", "the last one", "unknown"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "access",
+    [
+        "ld.shared::cluster.b32 %r6,[%r5];",
+        "@%p1 ld.shared::cluster.b32 %r6,[%r5+4];",
+        "mov.u32 %r6,0; @!%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r5+128];",
+    ],
+    ids=["load", "load by some", "arrival"],
+)
+def test_a_block_that_the_cluster_does_not_have(rank: str, found: set[tuple[str, str]], access: str) -> None:
+    """A rank that is mapped, and is no address of an access, is no matter."""
+    arrives = "mbarrier" in access
+    text = LOADS.replace("ld.shared::cluster.b32 %r6,[%r5];", access).replace("%r5,%r4,%r3", "%r5,%r8,%r7")
+    text = text.replace("st.shared.b32 [%r4],%r1;", "setp.ne.u32 %p1,%r1,0; mov.u32 %r8,%r2;" + rank)
+    init = "@!%p1 mbarrier.init.shared::cta.b64 [%r2+128],2;" if arrives else "st.shared.b32 [%r4],%r1;"
+    text = text.replace("START", init + MEET).replace("END", MEET)
+    told = loud(text)
+    assert told == found or (found and ("likely", "cluster-ended") in told and arrives)
+    assert loud(text.replace(access, "mov.u32 %r6,0;")) == set()
