@@ -253,10 +253,12 @@ class GenericFindings:
 
     def _between_blocks(self) -> dict[FaultName, GenericRace]:
         """The races between blocks of a cluster that can be executed together, and those within one where
-        the cluster's first block does not come. They are so in a cluster of each size that is tried.
+        the cluster's first block does not come, or of copies to several blocks. They are so in a cluster of
+        each size that is tried.
         """
-        shape = self.plan.function.threads
-        if shape is None or not self.plan.steps.mapped or self.plan.meetings:
+        shape, used = self.plan.function.threads, self.plan.code.used
+        reaches = self.plan.steps.mapped or any(one.does == "bulk-copy" and one.is_multicast for one in used)
+        if shape is None or not reaches or self.plan.meetings:
             return {}
         tried = [_raced(walked.reading_cluster_plan, shape) for walked in self.walked.clusters]
         if not tried or any(one.halted for one in tried):
@@ -273,7 +275,9 @@ class GenericFindings:
         return {
             key: race
             for key, race in races.items()
-            if race.is_between_blocks or not self._blocks_of(race) <= self._executed
+            if race.is_between_blocks
+            or not self._blocks_of(race) <= self._executed
+            or any(self.plan.code.operation(at).is_multicast for at in (race.first, race.second))
         }
 
 
