@@ -24,7 +24,7 @@ _PHASES = 2  # of each mbarrier: later ones are like these
 
 
 @dataclass(slots=True)
-class _Box:
+class _LoadedBox:
     """A tensor copy, and what threads have loaded from its place on, a bit for each byte."""
 
     copy: TimedWrite
@@ -37,8 +37,8 @@ class LoadedBoxes:
     """The boxes that a block copies, and what its threads load of each."""
 
     _places: list[int] = field(default_factory=list)  # where copies begin
-    _now: dict[int, _Box | None] = field(default_factory=dict)  # by place: the last one, if it counts
-    _boxes: list[_Box] = field(default_factory=list)
+    _now: dict[int, _LoadedBox | None] = field(default_factory=dict)  # by place: the last one, if it counts
+    _boxes: list[_LoadedBox] = field(default_factory=list)
     _written: int = 0  # bytes that something else has written
 
     def begin(self, copy: TimedWrite, boxed: bool) -> None:
@@ -47,7 +47,7 @@ class LoadedBoxes:
         if place not in self._now:
             insort(self._places, place)
         counts = boxed and copy.landing is not None and copy.landing.phase < _PHASES
-        self._now[place] = box = _Box(copy) if counts else None
+        self._now[place] = box = _LoadedBox(copy) if counts else None
         if box is not None:
             self._boxes.append(box)
 
@@ -74,7 +74,7 @@ class LoadedBoxes:
     def short(self, barriers: Mapping[int, Mbarrier]) -> dict[int, Short]:
         """By load: the phases that expect fewer bytes."""
         ends = sorted({*self._places, *barriers})
-        boxes: dict[tuple[int, int], list[_Box]] = {}
+        boxes: dict[tuple[int, int], list[_LoadedBox]] = {}
         for box in self._boxes:
             landing = box.copy.landing
             if landing is not None:
@@ -92,7 +92,7 @@ class LoadedBoxes:
                     found[load] = Short(load, filled.expected, read, doubtful=True, loads=True)
         return found
 
-    def _size(self, box: _Box, ends: list[int]) -> int:
+    def _size(self, box: _LoadedBox, ends: list[int]) -> int:
         """How many bytes in a row threads have loaded of a box."""
         place = box.copy.region.low
         after = bisect_right(ends, place)
