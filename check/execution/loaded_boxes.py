@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .access_records import GenericAccess
 from .barriers import Mbarrier
 from .clocks import Clock
-from .shared_accesses import TimedWrite
+from .timed_accesses import TimedWrite
 from .warp_acts import Short
 
 __all__ = ["LoadedBoxes"]

@@ -73,9 +73,16 @@ def test_bytes_behind_a_bulk_store_are_not_read() -> None:
     """The other warps store elsewhere in the first round, and in each later one all of them do."""
     one_round = ("@%p2 bra S;", "")
     assert rules(OF_WARP, 128, one_round) == set()
-    text = KERNEL.replace("@%p2 bra S;", "").replace("FENCE\nbar.sync 0;", FENCE)
-    for size, found in ((OF_WARP, set()), (REGISTER, {("error", "shared-unsynchronised")})):
-        made = text.replace("SIZE", size).replace("THREADS", "128")
+    text = KERNEL.replace("@%p2 bra S;", "")
+    other, lanes = {("error", "shared-unsynchronised")}, {("likely", "warp-unsynchronised")}
+    meet = f"{FENCE}\nbar.warp.sync -1;"
+    for size, fence, found in (
+        (OF_WARP, meet, set[tuple[str, str]]()),
+        (OF_WARP, FENCE, lanes),  # only the lanes of its own warp store what it takes, and do not meet
+        (REGISTER, meet, other),
+        (REGISTER, FENCE, other),
+    ):
+        made = text.replace("FENCE\nbar.sync 0;", fence).replace("SIZE", size).replace("THREADS", "128")
         assert {(one.tier, one.rule) for one in check_text(made, "k.ptx").findings} == found
 
 
