@@ -67,8 +67,8 @@ class SharedAccesses:
         self._reads: dict[tuple[int, ByteRegion, int], _LastRead] = {}  # by statement, bytes, and first warp
         self.races: dict[tuple[str, int, int], PhaseRace] = {}
         self.repeated: dict[tuple[int, int], PhaseRace] = {}
-        # By mbarrier and phase: what its copies fill.
-        self.filled: dict[tuple[int, int], dict[ByteRegion, int]] = {}
+        # By mbarrier and phase: what products read of what its copies fill.
+        self.filled: dict[tuple[int, int], dict[ByteRegion, TimedRead]] = {}
         self.ordered: set[tuple[int, int]] = set()  # pairs of statements on the same bytes
         self._unfenced: dict[int, list[TimedWrite]] = {}  # by warp: its stores with no fence since
         self._fences: dict[int, list[_Fence]] = {}
@@ -148,7 +148,7 @@ class SharedAccesses:
             return
         phase = first.barrier, first.phase
         if all(one is not None and (one.barrier, one.phase) == phase for one in landings):
-            self.filled.setdefault(phase, {})[read.region] = read.statement
+            self.filled.setdefault(phase, {})[read.region] = read
 
     def _after_write(self, write: TimedWrite, read: TimedRead, clocks: Mapping[int, Clock]) -> bool:
         """Whether a write is ordered before a product; if not, that is a race."""

@@ -343,9 +343,9 @@ class TensorActs(WarpActs):
         statement, ranks = step.statement, self._blocks_of(group, step, warp)
         values = [group.registers.value(named.text, statement.scope) for named in statement.described]
         words = tuple([number_at(value, thread) for value in values])
-        regions: Sequence[tuple[ByteRegion, int]] = ()
+        regions: Sequence[tuple[ByteRegion, int, str]] = ()
         if rows := copied_rows(statement):
-            regions = [(region, 0) for region in source_heads(statement, words, rows)]
+            regions = [(region, 0, "") for region in source_heads(statement, words, rows)]
             ranks = self._own(group, warp)
         elif shape is not None:
             regions = product_heads(statement, words, shape, len(ranks))
@@ -355,9 +355,9 @@ class TensorActs(WarpActs):
         doubtful, engine, number = is_doubtful(group, step), self.count + warp, self._issued[warp]
         moved = group.registers.steps.moved
         for rank in ranks:
-            for region, bytes_ in regions:
+            for region, bytes_, part in regions:
                 there = moved(region, rank) if rank else region
-                made = CommittedRead(step.position, there, doubtful, began, GRANULE)
+                made = CommittedRead(step.position, there, doubtful, began, GRANULE, part=part)
                 made.engine, made.number, made.bytes = engine, number, bytes_
                 self.accesses.read(made)
 

@@ -245,14 +245,15 @@ def _short(plan: WalkPlan, acts: TensorActs) -> dict[int, Short]:
 
 
 def _covers_one(acts: TensorActs, matrices: Iterable[CommittedRead], expected: int) -> bool:
-    """Whether so many bytes are at most what products read of each of several copies, in whose bytes no other
-    one begins.
+    """Whether so many bytes are at most what products read of each of several copies, of which some bring one
+    matrix of a product and some the other one, and in whose bytes no other one begins.
     """
-    read = Counter[int]()
+    read, parts = Counter[int](), set[str]()
     for one in matrices:
         read[one.copy] += one.bytes
+        parts.add(one.part)
     inside = (start < other < start + size for start, size in read.items() for other in acts.accesses.copied)
-    return len(read) > 1 and expected <= min(read.values()) and not any(inside)
+    return len(parts) > 1 and len(read) > 1 and expected <= min(read.values()) and not any(inside)
 
 
 def _of_operands(walked: KernelWalks, plan: WalkPlan, races: Iterable[PhaseRace]) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ class LaneStores(NamedTuple):
 class TimedRead:
     """A product reads a matrix. `began` and `ended` have numbers of acts by warp. `row`: the bytes of one of
     its rows. `written`: the store over its bytes that some warp has come to; −1: none. `matrices`: all of the
-    product's, if their bytes are known.
+    product's, if their bytes are known. `part`: which of them this one is.
     """
 
     statement: int
@@ -64,6 +64,7 @@ class TimedRead:
     ended: dict[int, int] = field(default_factory=dict)
     written: int = -1
     matrices: ReadMatrices | None = None
+    part: str = ""
 
     def unended(self, clock: Clock) -> list[int]:
         """The warps of which a warp with a clock does not know that they have waited for the product."""

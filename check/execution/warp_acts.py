@@ -25,6 +25,8 @@ from .warps import GroupWait, lanes_of
 
 __all__ = ["Short", "Uneven", "Unlike", "WarpActs"]
 
+_ROWS = "A"  # the matrix that has as many rows as a product has, though a kernel may need fewer
+
 
 @dataclass(frozen=True)
 class Short:
@@ -56,6 +58,15 @@ class Uneven:
     statement: int
     expected: int
     row: int
+
+
+def _bytes_of(regions: Iterable[ByteRegion]) -> int:
+    """How many bytes there are in some regions, which may overlap."""
+    bytes_, end = 0, -1
+    for region in sorted(regions, key=lambda region: region.low):
+        bytes_ += max(region.high - max(region.low, end), 0)
+        end = max(end, region.high)
+    return bytes_
 
 
 @lru_cache(maxsize=1 << 8)
@@ -97,26 +108,26 @@ class WarpActs(BarrierActs):
 
     def short(self) -> dict[int, Short]:
         """By product: the phases that expect fewer bytes than their copies fill, by at least a matrix; or by
-        some copies of known size, which no product reads.
+        some copies of known size, which no product reads. Of A, rows that nobody needs may not be copied, so
+        that a phase which fills some of A is told only where the bytes of the other matrices leave it none.
         """
         found = {}
-        for (address, phase), regions in self.accesses.filled.items():
+        for (address, phase), reads in self.accesses.filled.items():
             barrier = self.mbarriers[address]
             expected = barrier.bytes[phase] if 0 <= phase < len(barrier.bytes) else None
             if not expected:
                 continue
-            read, end = 0, -1
-            for region in sorted(regions, key=lambda region: region.low):
-                read += max(region.high - max(region.low, end), 0)
-                end = max(end, region.high)
-            least = min(region.high - region.low for region in regions)
+            read = _bytes_of(reads)
+            others = _bytes_of(region for region, one in reads.items() if one.part != _ROWS)
+            if others == read:
+                others -= min(region.high - region.low for region in reads)
             beside = barrier.beside.get(phase, [])
-            others = 0 if any(copy.row for copy in beside) else total(copy.size for copy in beside) or 0
-            product = regions[max(regions, key=lambda region: region.low)]
-            if expected <= read - least:
+            sized = 0 if any(copy.row for copy in beside) else total(copy.size for copy in beside) or 0
+            product = reads[max(reads, key=lambda region: region.low)].statement
+            if expected <= others:
                 found[product] = Short(product, expected, read)
-            elif 0 <= expected - read < others and comes_to(beside, expected - read):
-                found[product] = Short(product, expected, read, others)
+            elif 0 <= expected - read < sized and comes_to(beside, expected - read):
+                found[product] = Short(product, expected, read, sized)
         return found
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
@@ -150,10 +161,10 @@ class WarpActs(BarrierActs):
             rank = steps.rank_of(first, self.threads)
             numbers = tuple([number_at(word, first) for word in words])
             matrices = None if rank else ReadMatrices(statement, numbers)
-            for region, row in rows_at(statement, numbers):
+            for region, row, part in rows_at(statement, numbers):
                 if rank:
                     region = steps.moved(region, rank)
-                read = TimedRead(step.position, region, doubtful, began, row, matrices=matrices)
+                read = TimedRead(step.position, region, doubtful, began, row, matrices=matrices, part=part)
                 self.accesses.read(read)
                 for warp in some:
                     self.warps[warp].products.append(read)

@@ -53,6 +53,7 @@ class _Matrix:
     depth: int
     size: int
     major: str
+    part: str = ""  # of the product
 
 
 def described(statement: DecodedStatement) -> Iterator[tuple[NamedOperand, Descriptor]]:
@@ -72,18 +73,20 @@ def matrices_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> t
     """The bytes that the matrices of a product take at most, by the words of its descriptors, None where one
     is unknown: of those, nothing.
     """
-    return tuple(region for region, _ in rows_at(statement, words))
+    return tuple(region for region, _, _ in rows_at(statement, words))
 
 
 @lru_cache(maxsize=1 << 14)
-def rows_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> tuple[tuple[ByteRegion, int], ...]:
-    """The same, each with the bytes of an atom's row, by which its swizzle is named."""
+def rows_at(
+    statement: DecodedStatement, words: tuple[int | None, ...]
+) -> tuple[tuple[ByteRegion, int, str], ...]:
+    """The same, each with the bytes of an atom's row, by which its swizzle is named, and its part."""
     return tuple(_with_rows(statement, words))
 
 
 def _with_rows(
     statement: DecodedStatement, words: tuple[int | None, ...]
-) -> Iterator[tuple[ByteRegion, int]]:
+) -> Iterator[tuple[ByteRegion, int, str]]:
     numbers = dict(zip(descriptor_texts(statement), words, strict=True))
 
     def value_of(text: str, scope: int, descriptor: Descriptor) -> Interval:
@@ -98,7 +101,7 @@ def _with_rows(
         word = numbers[matrix.text]
         if region.base is not None and word is not None:
             atoms = _atoms(matrix, split_address(load().descriptors[matrix.kind], word)[1])
-            yield region, 1 if atoms is None else atoms[0]
+            yield region, 1 if atoms is None else atoms[0], matrix.part
 
 
 def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteRegion]:
@@ -196,14 +199,14 @@ def _address(matrix: _Matrix, fields: tuple[tuple[str, int], ...]) -> Callable[[
 @lru_cache(maxsize=1 << 12)
 def product_heads(
     statement: DecodedStatement, words: tuple[int | None, ...], shape: int, blocks: int = 1
-) -> tuple[tuple[ByteRegion, int], ...]:
+) -> tuple[tuple[ByteRegion, int, str], ...]:
     """Some bytes that a product surely reads, whose shape the word of a descriptor says: the first ones of a
     few rows of its matrices; each with how many a copy brings of what it reads from there on, 0 if it is not
-    the first row, or that is not known.
+    the first row, or that is not known; and with the matrix's part.
     `words`: of the matrices' own descriptors, None where one is unknown. `blocks`: so many hold a part of the
     rows each, at the same addresses.
     """
-    variant, found = statement.operation.nearest, list[tuple[ByteRegion, int]]()
+    variant, found = statement.operation.nearest, list[tuple[ByteRegion, int, str]]()
     if variant is None:
         return ()
     try:
@@ -220,7 +223,8 @@ def product_heads(
             major = "MN" if (product.word or {}).get(f"transpose_{part}") else "K"
             kind, size = str(operand.operand.descriptor), max(width // 8, 1)
             heads = _heads(_Matrix(operand.text, kind, rows[part], 1, size, major), word)
-            found += zip(heads, chain((counted * rows[part] * row[part],), repeat(0)), strict=False)
+            bytes_ = chain((counted * rows[part] * row[part],), repeat(0))
+            found += zip(heads, bytes_, repeat(part), strict=False)
     return tuple(found)
 
 
@@ -265,7 +269,7 @@ def _matrices(statement: DecodedStatement) -> tuple[_Matrix, ...]:
         shape = _shape(statement.operation, part)
         if shape is not None:
             major = "MN" if f"transpose-{part}" in transposed else "K"
-            found.append(_Matrix(operand.text, str(operand.operand.descriptor), *shape, major))
+            found.append(_Matrix(operand.text, str(operand.operand.descriptor), *shape, major, part))
     return tuple(found)
 
 

@@ -2,7 +2,8 @@
 
 The PTX does not show how many bytes a tensor copy brings. A product reads them, but may read rows that nobody has
 copied and nobody needs, of A or of B. So a phase is told that expects no more than products read of each of its
-copies: the copies of the others bring nothing then. One thread copies, another one of a single block multiplies.
+copies, if these bring A and B: the copies of the others bring nothing then. One thread copies, another one of a single
+block multiplies.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from .test_tensor_operands import (
     EXPECT,
     FREE,
     FULL,
+    MATRIX,
     MULTIPLY,
     NEXT_COLUMNS,
     SHAPE,
@@ -53,6 +55,18 @@ HALVES = [
     (COPIES, COPIES + "add.u32 %r35, %r10, 8192;\nadd.u32 %r36, %r11, 8192;\n" + OTHER),
     (FULL, FULL + waited("FULL2", "%r8+48", "%r12")),
 ]  # fmt: skip
+STEPS = "add.s64 %rd5, %rd5, 2;\nadd.s64 %rd6, %rd6, 2;\nadd.s64 %rd7, %rd7, 2;\n"
+PRODUCTS = MULTIPLY.replace("%rd6", "%rd7") + MULTIPLY.replace("%rd5, %rd6", "%rd6, %rd7")
+# A has 128 columns, in two boxes; B lies behind the stages.
+WIDE = [
+    ("tile[49152]", "tile[81920]"),
+    ("%r6, 24576", "%r6, 32768"),
+    (
+        FULL,
+        f"mov.u32 %r20, tile+65536;\nshr.u32 %r20, %r20, 4;\ncvt.u64.u32 %rd7, %r20;\nor.b64 %rd7, %rd7, {MATRIX};\n{FULL}",
+    ),
+    (MULTIPLY, STEPS.join([PRODUCTS] * 4)),
+]
 CASES: dict[str, tuple[Lines, Told]] = {
     "right": (WHOLE, []),
     "right, and both matrices have as many rows": ([*SQUARE, expected(32768)], []),
@@ -68,6 +82,8 @@ CASES: dict[str, tuple[Lines, Told]] = {
     "the bytes of A are expected": ([*WHOLE, expected(16384)], []),
     "the bytes of A are expected, which has as many as B": ([*SQUARE, expected(16384)], SHORT),
     "three quarters of the bytes are expected": ([*SQUARE, expected(24576)], []),
+    "right, and only A is copied, in two boxes": ([*WIDE, expected(32768)], []),
+    "right, and two boxes of A have 8 rows": ([*WIDE, expected(2048)], []),
     "only A is copied": ([*SQUARE, (COPIES, COPY.format("%r10")), expected(16384)], []),
     "the bytes of A are expected, and a quarter of the columns is read": ([expected(16384)], []),
     "the bytes of A are expected, and a product is not known": (
