@@ -37,7 +37,8 @@ class _TwoNumbers:
         self.wanted = plan.wanted  # others decide nothing
         self.code = plan.code
         self.sizes = one, other
-        self._held = [Registers(plan.steps, (0,), size.most, size.others) for size in self.sizes]
+        threads = range(plan.steps.blocks)  # one of each block
+        self._held = [Registers(plan.steps, threads, size.most, size.others) for size in self.sizes]
         self._known: dict[str, tuple[int, int] | None] = {}
 
     def differ(self, registers: Set[str]) -> bool:

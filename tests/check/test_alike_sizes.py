@@ -42,14 +42,19 @@ TILES = "add.u32 m,n,63; shr.u32 tiles,m,6;"
 STEP = "add.u32 i,i,1; setp.lt.s32 p2,i,tiles;"
 
 
-def plan_of(tiles: str = TILES, place: str = "", guard: str = "", step: str = STEP) -> WalkPlan:
-    """The plan of the kernel's executions, with some of its text."""
-    text = KERNEL.replace("TILES", tiles).replace("PLACE", place).replace("GUARD", guard)
-    module = read_module(text.replace("STEP", step), "k.ptx")
+def walks_of(text: str) -> KernelWalks:
+    """The walks of a kernel."""
+    module = read_module(text, "k.ptx")
     (function,) = module.functions
     operations = Operations(load().judge(module.version, module.target))
     flow = build_flow(function, module, operations)
-    return KernelWalks(module, DecodedFunction(function, operations), flow).reading_plan
+    return KernelWalks(module, DecodedFunction(function, operations), flow)
+
+
+def plan_of(tiles: str = TILES, place: str = "", guard: str = "", step: str = STEP) -> WalkPlan:
+    """The plan of the kernel's executions, with some of its text."""
+    text = KERNEL.replace("TILES", tiles).replace("PLACE", place).replace("GUARD", guard)
+    return walks_of(text.replace("STEP", step)).reading_plan
 
 
 @pytest.mark.parametrize(
@@ -96,3 +101,15 @@ def test_block_places() -> None:
     places = [AssumedSizes(341, (("%ctaid.x", number),)) for number in (0, 1)]
     assert decide_alike(plan_of(place="mov.u32 i,%ctaid.x;"), *places) is False
     assert decide_alike(plan_of(), *places) is True
+
+
+@pytest.mark.parametrize(
+    ("other", "alike"), [(340, True), (320, False)], ids=["as-many-tiles", "one-tile-less"]
+)
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_blocks_of_a_cluster(blocks: int, other: int, alike: bool) -> None:
+    """Those of a cluster that are executed together decide as a single block does."""
+    head = f".reqntid 128, 1, 1\n.reqnctapercluster {blocks}, 1, 1"
+    text = KERNEL.replace(".reqntid 128, 1, 1", head).replace("PLACE", "").replace("GUARD", "")
+    (walks,) = walks_of(text.replace("TILES", TILES).replace("STEP", STEP)).clusters
+    assert decide_alike(walks.reading_cluster_plan, AssumedSizes(341), AssumedSizes(other)) is alike
