@@ -14,7 +14,7 @@ Read, in this order:
   threads went by assumed numbers, and by which), `tile_loops.py` (numbers for a second tile),
   `chosen_work.py` (numbers for other work), `small_sizes.py` (for less work), `alike_sizes.py` (numbers by
   which threads decide alike), `ring_lengths.py` (for rings that a host makes as long as it likes),
-  `block_sizes.py` (smaller blocks), `box_sizes.py` (bytes of tensor copies);
+  `block_sizes.py` (smaller blocks), `box_sizes.py` and `loaded_boxes.py` (bytes of tensor copies);
 - `stuck_waits.py` (waits that never end), `helping_acts.py` (what may yet end them), `shown_waits.py` (waits
   that others might end, with several numbers), `unshown.py` (why something is not known);
 - `phase_executions.py` (which executions, and what they show), `outside_signals.py` (who else may arrive),
@@ -27,7 +27,8 @@ Read, in this order:
   `misplaced_accesses.py` (where an access must begin), `unjudged_accesses.py` (what no execution judged);
 - `tensor_acts.py`, `written_columns.py`, `operand_accesses.py` and `tensor_findings.py` (accesses of tensor
   memory, and what products read of shared memory);
-- `peer_accesses.py`, `sent_acts.py` and `cluster_ends.py` (what is done to other blocks of the cluster).
+- `peer_accesses.py`, `sent_acts.py` and `cluster_ends.py` (what is done to other blocks of the cluster),
+  `outside_ranks.py` (blocks that there are not).
 
 Registers are those of the walks (`walks/registers.py`).
 """

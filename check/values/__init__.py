@@ -8,6 +8,7 @@ Read, in this order:
   of a register over all paths);
 - `lane_numbers.py` (numbers of many threads at once), `block_threads.py` (what a thread reads of itself),
   `thread_value.py` and `register_threads.py` (what the threads of a block hold in a register);
+- `launch_answers.py` (what a block learns of the launch of another cluster);
 - `divergence.py` (.aligned instructions that not all threads execute), `reaching_threads.py` (which threads
   may come to a statement).
 """

@@ -104,7 +104,7 @@ def statement(does: str, base: Any, value: Any) -> tuple[Any, Any]:
     )
     decoded = SimpleNamespace(
         does=does,
-        operation=SimpleNamespace(space="shared"),
+        operation=SimpleNamespace(space="shared", action=SimpleNamespace(answer=None)),
         address=Address("%a", 0),
         bytes=1,
         scope=0,
