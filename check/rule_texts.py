@@ -70,7 +70,7 @@ class RuleTexts:
 
     address: str
     """Where the atlas has the pages of the rules, NAME.html each.
-    Noticed by: readers. Example: `https://example.com/rules/`. Refuses: `null` (text must stand)."""
+    Noticed by: readers. Example: `https://atlas.example/rules/`. Refuses: `null` (text must stand)."""
     frame: str
     """The file around an example.
     Noticed by: readers. Example: `BODY`. Refuses: `null` (text must stand)."""

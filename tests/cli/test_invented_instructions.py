@@ -69,7 +69,7 @@ def invented(root: Path) -> Specification:
 @pytest.fixture(scope="module")
 def command(root: Path) -> Command:
     """Run a command on that specification: exit code, standard output, standard error."""
-    environment = {**os.environ, "PTXMMA_SPECIFICATION": str(root), "PYTHONPATH": str(PACKAGE.parent)}
+    environment = {**os.environ, "PTXMMA_SPECIFICATION": str(root), "PYTHONPATH": str(PACKAGE / ".import")}
 
     def call(*words: str) -> tuple[int, str, str]:
         done = subprocess.run(

@@ -154,7 +154,7 @@ WORDS = [
 
 def ask(root: Path, *words: str) -> tuple[int, str]:
     """A command in a process of its own, which reads this specification: its exit code and what it prints."""
-    environment = {**os.environ, "PTXMMA_SPECIFICATION": str(root), "PYTHONPATH": str(PACKAGE.parent)}
+    environment = {**os.environ, "PTXMMA_SPECIFICATION": str(root), "PYTHONPATH": str(PACKAGE / ".import")}
     done = subprocess.run(
         [sys.executable, "-m", "ptxmma", *words], env=environment, capture_output=True, text=True
     )
