@@ -34,7 +34,7 @@ from .loaded_boxes import LoadedBoxes
 from .thread_groups import ThreadGroup
 from .timed_accesses import NEVER, TimedWrite
 from .warp_accesses import warp_accesses
-from .warp_lanes import LaneAccess, LaneAddresses
+from .warp_lanes import LaneAccess, LaneAddresses, met_between
 from .warps import ExecutedWarp, GroupWait, lanes_of
 
 __all__ = ["CopyActs"]
@@ -63,7 +63,9 @@ class _Copy:
 @dataclass(slots=True, eq=False)
 class _GenericWrite:
     """A store or cp.async: the number of a store among its warp's acts, or else the copy. `fences` are the
-    proxy fences behind it, each by its warp and its number among that one's acts.
+    proxy fences behind it, each by its warp and its number among that one's acts. `stored`: what each lane
+    stores; `met`: how often the lanes of the warp had met before. `left`: lanes for which no fence of their
+    warp follows, where others have executed one.
     """
 
     access: GenericAccess
@@ -71,12 +73,19 @@ class _GenericWrite:
     act: int
     copy: _Copy | None = None
     fences: list[tuple[int, int]] = field(default_factory=list)
+    stored: LaneAccess | None = None
+    met: int = 0
+    left: int = 0
 
     def is_before(self, warp: int, clock: Clock) -> bool:
         """Whether a warp with a clock knows that the write is complete."""
         if self.copy is not None:
             return self.copy.write.complete(clock)
         return self.warp == warp or clock.seen[self.warp] >= self.act
+
+    def is_left(self, access: GenericAccess) -> bool:
+        """Whether another access has bytes of the lanes that no fence of their warp follows."""
+        return self.stored is not None and self.stored.touches(self.left, access)
 
     def is_fenced(self, clock: Clock) -> bool:
         """Whether a clock knows of a proxy fence behind the write."""
@@ -142,8 +151,8 @@ class CopyActs(GenericActs):
                         self._drained(self._drain_groups[warp].popleft(), warp, step.position)
             case "proxy-fence" if fences_shared(statement):
                 self._forget_fenced()
-                for warp in by_warp(threads):
-                    self._fence(warp)
+                for warp, some in by_warp(threads).items():
+                    self._fence(warp, group, step, lanes_of(some))
                 return super().act(group, step, threads)
             case _:
                 return super().act(group, step, threads)
@@ -351,7 +360,9 @@ class CopyActs(GenericActs):
         else:
             self.boxes.write(access)
         if self.fenced and access.does == "store":
-            self._unfenced.append(_GenericWrite(access, warp, self.warps[warp].clock.seen[warp]))
+            stored, met = self.within.stored(warp, access.statement), self.within.meetings[warp]
+            act = self.warps[warp].clock.seen[warp]
+            self._unfenced.append(_GenericWrite(access, warp, act, stored=stored, met=met))
 
     # What is held against what
 
@@ -446,14 +457,17 @@ class CopyActs(GenericActs):
         """Hold a bulk copy or bulk store against generic writes before it, if its warp knows of no proxy
         fence behind them; what is told is not told again.
         """
-        clock = self.warps[warp].clock
+        clock, doubted = self.warps[warp].clock, access._replace(doubtful=True)
 
         def is_told(write: _GenericWrite) -> bool:
             if write.copy is not None and what == "unfenced-store":
                 return False
             if not write.access.meets(access) or write.is_fenced(clock) or not write.is_before(warp, clock):
                 return False
-            self._race(what, write.warp, write.access, warp, access)
+            partly = write.left and write.stored is not None
+            if partly and (write.met == self.within.meetings[write.warp] or not write.is_left(access)):
+                return False  # where they have not met, that is told of the store itself
+            self._race(what, write.warp, write.access, warp, doubted if partly else access)
             return True
 
         self._unfenced = [write for write in self._unfenced if not is_told(write)]
@@ -492,13 +506,13 @@ class CopyActs(GenericActs):
         if not made.fenced:
             self._unfenced.append(_GenericWrite(made.access, made.warp, made.write.act, made))
 
-    def _fence(self, warp: int) -> None:
-        """A proxy fence of a warp, its next act: it follows the generic writes that the warp knows."""
+    def _fence(self, warp: int, group: ThreadGroup, step: WalkStep, lanes: int) -> None:
+        """A proxy fence of lanes of a warp, its next act: it follows the generic writes that they know."""
         clock = self.warps[warp].clock
         fence = warp, clock.seen[warp] + 1
         unfenced = []
         for write in self._unfenced:
-            if write.is_before(warp, clock):
+            if write.is_before(warp, clock) and not self._is_beside(write, warp, group, step, lanes):
                 write.fences.append(fence)
                 self._fenced[write.access.statement, write.warp, write.access.bytes] = write
             else:
@@ -507,6 +521,17 @@ class CopyActs(GenericActs):
         for write in self._fenced.values():
             if not write.is_fenced(clock) and write.is_before(warp, clock) and write.fences[-1] != fence:
                 write.fences.append(fence)
+
+    def _is_beside(
+        self, write: _GenericWrite, warp: int, group: ThreadGroup, step: WalkStep, lanes: int
+    ) -> bool:
+        """Whether lanes execute a fence, and others of their warp a store that these know nothing of."""
+        if write.stored is None or write.warp != warp or write.met != self.within.meetings[warp]:
+            return False
+        if group.doubtful or met_between(group.registers.steps, write.access.statement, step.position):
+            return False
+        write.left = (write.left or write.stored.lanes) & ~lanes
+        return bool(write.left)
 
     def _forget_fenced(self) -> None:
         """Writes behind which every warp knows of a proxy fence are not looked at again."""

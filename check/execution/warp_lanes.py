@@ -102,6 +102,20 @@ class LaneAccess:
         """Where each accesses the bytes; None if they do so together, or it is not known."""
         return None if self.addresses is None else self.addresses.places()
 
+    @property
+    def lanes(self) -> int:
+        """The lanes that access something, a bit for each."""
+        return 0 if self.addresses is None else lanes_of(tuple(self.addresses.threads))
+
+    def touches(self, lanes: int, access: GenericAccess) -> bool:
+        """Whether some of its lanes have a byte in common with another access."""
+        start, flags, _ = access.bytes
+        one = (1 << self.size) - 1
+        return any(
+            lanes >> lane & 1 and (flags >> place - start if place >= start else flags << start - place) & one
+            for lane, place in self.places or ()
+        )
+
     def meet(self, lanes: int) -> None:
         """Some lanes meet: they know what those know that they have met before."""
         for mask in [mask for mask in self.met if mask & lanes]:
@@ -161,6 +175,7 @@ class WarpLanes:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self.races: dict[tuple[int, int], GenericRace] = {}
+        self.meetings = [0] * -(-threads // WARP)  # by warp: how often lanes have met, or told others
         self._warps: Sequence[_WarpRecord] = [_WarpRecord() for _ in range(-(-threads // WARP))]
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
@@ -168,6 +183,7 @@ class WarpLanes:
         statement = step.statement
         if statement.does in _TELLS:
             for warp, some in by_warp(threads).items():
+                self.meetings[warp] += 1
                 for before in self._warps[warp]:
                     before.told |= lanes_of(some)
         elif statement.does in _ORDERS:
@@ -180,6 +196,7 @@ class WarpLanes:
     def _meet(self, warp: int, threads: tuple[int, ...], masks: Numbers) -> None:
         """Lanes of a warp meet: those of a mask, or all if it is not known."""
         lanes = self._warps[warp]
+        self.meetings[warp] += 1
         known = {None} if masks is None else {number_at(masks, thread) for thread in threads}
         if None in known:
             lanes.clear()
@@ -249,6 +266,11 @@ class WarpLanes:
         lanes, access = self._warps[warp], stored.access._replace(statement=wait)
         lanes.loaded[wait, access.bytes.start] = replace(stored, access=access, met=[])
         lanes.loaded_lines |= access.bytes.lines
+
+    def stored(self, warp: int, statement: int) -> LaneAccess | None:
+        """What the lanes of a warp have stored last at a statement, if each knows what it stores itself."""
+        found = self._warps[warp].written.get((statement, None))
+        return None if found is None or found.addresses is None else found
 
     def awaited(self, warp: int, wait: int, copy: GenericAccess, threads: tuple[int, ...]) -> None:
         """Threads of a warp have waited at a statement for a bulk copy, each of them for all of it."""

@@ -124,3 +124,38 @@ def test_what_they_have_stored_behind_the_box_since_they_met() -> None:
     behind = MEET + "st.shared.v4.b32 [a+512],{i,i,i,i};\n"
     assert found(MEET, behind, STORE) == []
     assert found(MEET, behind, TENSOR) == []
+
+
+UNFENCED = [("likely", "bulk-store-fence")]
+OTHERS = [("reading", "bulk-store-fence")]  # the fence is not the writers' own (proxy-fence-side)
+FENCE = "fence.proxy.async.shared::cta;\n"
+FENCED = {
+    "all": (FENCE + MEET, STORE, []),
+    "only the one that stores them, and then they meet": ("@!z " + FENCE + MEET, STORE, UNFENCED),
+    "the same, and it takes what it has stored itself": (
+        "@!z " + FENCE + MEET,
+        STORE.replace("512", "16"),
+        [],
+    ),
+    "only the one that stores them, behind the meeting": (MEET + "@!z " + FENCE, STORE, OTHERS),
+    "before and behind it": ("@!z " + FENCE + MEET + "@!z " + FENCE, STORE, OTHERS),
+    "one half after the other": (
+        "setp.lt.u32 q,lane,16;\n@q " + FENCE + "@!q " + FENCE + MEET,
+        STORE,
+        [],
+    ),
+    "one that is elected: the lanes have come there together": (
+        "elect.sync v|q,-1;\n@q " + FENCE + MEET,
+        STORE,
+        OTHERS,
+    ),
+    "one, and all again behind another meeting": ("@!z " + FENCE + MEET + FENCE + MEET, STORE, []),
+}
+
+
+@pytest.mark.parametrize("case", FENCED)
+def test_which_lanes_fence(case: str) -> None:
+    """A fence of one lane follows no stores of others that it has not met since."""
+    between, store, expected = FENCED[case]
+    lines = [("BEFORE\n", MEET), (FENCE + "BETWEEN\n", between), (STORE, store)]
+    assert told(KERNEL, lines) == expected
