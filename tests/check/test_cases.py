@@ -1,7 +1,8 @@
 """Small kernels judged by the text before any tool ran: `check` says what their verdicts say.
 
-`cases/verdicts.yaml` has the verdicts. A kernel with an error must get one. A clean one must get neither an
-error nor a likely finding. A kernel on which the text can be read both ways must not get an error.
+`cases/verdicts.yaml` has the verdicts. A kernel with an error must get one; a wrong one gets that or a likely
+finding. A clean one must get neither of them. A kernel on which the text can be read both ways must not get an
+error.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ CASES = Path(__file__).parent / "cases"
 VERDICTS: dict[str, dict[str, str]] = yaml.safe_load((CASES / "verdicts.yaml").read_text())
 PASSES = {  # by verdict, the highest tier that a kernel's findings may have and must reach
     "error": frozenset({"error"}),
+    "wrong": frozenset({"error", "likely"}),
     "clean": frozenset({"none"}),
     "open": frozenset({"none", "likely"}),
 }
