@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["OrderOutcome", "check_order"]
 
 _PRODUCT = "multiply"
+_LANES = "warp-unsynchronised"
 _PHASES = frozenset(("init", "await"))  # an mbarrier is made, or waited for
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
 _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "leave"))
@@ -203,7 +204,13 @@ def _access_order(walked: KernelWalks) -> _Ordered:
         return _Ordered(generic, outcome)
     from .walks.block_findings import block_findings
 
-    return _Ordered((*block_findings(walked), *generic), outcome)
+    return _Ordered(_without_lanes((*block_findings(walked), *generic)), outcome)
+
+
+def _without_lanes(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """All but those about lanes of a warp where other threads do the same: one barrier mends both."""
+    told = {one.place for one in findings if one.rule != _LANES and one.tier in (ERROR, LIKELY)}
+    return [one for one in findings if one.rule != _LANES or one.place not in told]
 
 
 def _outcome_of(code: DecodedFunction, found: GenericFindings) -> OrderOutcome:

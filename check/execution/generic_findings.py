@@ -149,7 +149,11 @@ class GenericFindings:
     def __iter__(self) -> Iterator[Finding]:
         told: set[tuple[str, int]] = set()
         told_of = {(race.first, race.second) for race in self._races.values()}  # of other warps, too
-        within = [self._met(race) for race in self._within.values() if race[:2] not in told_of]
+        within = [
+            self._met(race)
+            for race in self._within.values()
+            if race[:2] not in told_of and not (self.right_block and self._drains(race))
+        ]
         for race in sorted((*self._races.values(), *within), key=self._rank):
             at = race.first if race.what == "unfenced-store" else race.second  # the fence follows the store
             key = race.what, self.walked.flow.block_of(at)
@@ -164,6 +168,11 @@ class GenericFindings:
             yield from map(reports.short, self._short.values())
         if not self._races:
             yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
+
+    def _drains(self, race: GenericRace) -> bool:
+        """Whether lanes race with a bulk store, or its wait: a block of one thread may be meant."""
+        does = {self.plan.code.operation(at).does for at in (race.first, race.second)}
+        return not does.isdisjoint(("bulk-copy", "bulk-wait"))
 
     def _met(self, race: GenericRace) -> GenericRace:
         """A race of lanes is none under one reading, if they execute something together between the two."""
