@@ -25,9 +25,11 @@ from pathlib import Path
 import yaml
 from barrier_mutants import BarrierMutant, sampled
 from barrier_mutants import mutants as barrier_mutants
+from kernel_statements import kernels as kernels_of
 from mutants import findings as mutant_findings
 from mutants import mutants as group_mutants
 from spelling_slips import slips
+from tensor_mutants import spoilt as tensor_mutants
 
 from ptxmma.check.check_file import check_text
 from ptxmma.check.cuda.check_source import check_source
@@ -55,7 +57,7 @@ such kernel is named. A cell is empty where the rule did not fire.
 - cases: `tests/check/cases`, judged by the text before any tool ran.
 - corpus: `tests/kernels`, judged by hand in `tests/kernels/FINDINGS.md`.
 - mutants: right cases with one statement spoilt (`bench/mutants.py`, `bench/barrier_mutants.py`,
-  `bench/spelling_slips.py`), one mutant in EVERY of each kind.
+  `bench/tensor_mutants.py`, `bench/spelling_slips.py`), one mutant in EVERY of each kind.
 
 """
 
@@ -184,18 +186,24 @@ def corpus() -> Iterator[Kernel]:
 
 
 def mutants(path: Path) -> list[BarrierMutant]:
-    """The mutants of a file: of barriers, of groups, and of the spelling."""
+    """The mutants of a file: of barriers, of groups, of tensor memory, and of the spelling."""
     made = list(barrier_mutants(path.stem, path.read_text()))
     text = path.read_text()
     groups = [
         BarrierMutant(path.stem, text, one.kernel, f"group: {one.kind}", start(text, one.line), one.text)
         for one in group_mutants(path)
     ]
+    tensors = [
+        BarrierMutant(path.stem, text, one.name, f"tensor: {kind}", begin, changed)
+        for one in kernels_of(text)
+        for kind, begin, changed in tensor_mutants(text, one)
+        if changed != text
+    ]
     spelt = [
         BarrierMutant(path.stem, text, "", f"spelling: {kind}", start(text, line), changed)
         for kind, line, changed in slips(text)
     ]
-    return made + groups + spelt
+    return made + groups + tensors + spelt
 
 
 def start(text: str, line: int) -> int:
