@@ -104,11 +104,18 @@ class ClusterSteps(WalkSteps):
             yield _lying(name), math.joined(at | rank << _WINDOW for rank in ranks)
 
     def source(self, text: str, scope: int) -> int | str:
-        """The same; what clears the bit by which the two blocks of a pair differ on a chip, does so here."""
+        """The same; what clears the bit by which the two blocks of a pair differ on a chip, does so here. But
+        where no instruction is about a pair, copies signal the mbarrier of the block into which they copy.
+        """
         found = super().source(text, scope)
-        if isinstance(found, int) and found >> _UPPER & 0xFFFF == _CLEARS:
+        if isinstance(found, int) and found >> _UPPER & 0xFFFF == _CLEARS and self._is_for_pairs:
             return found & ~(1 << _WINDOW)
         return found
+
+    @cached_property
+    def _is_for_pairs(self) -> bool:
+        """Whether some instruction is about a pair of blocks."""
+        return any(one.is_for_pair for one in self.code.used)
 
     def named(self, text: str) -> int | str:
         """The name of what differs between blocks: where a variable lies."""
