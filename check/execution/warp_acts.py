@@ -109,7 +109,8 @@ class WarpActs(BarrierActs):
     def short(self) -> dict[int, Short]:
         """By product: the phases that expect fewer bytes than their copies fill, by at least a matrix; or by
         some copies of known size, which no product reads. Of A, rows that nobody needs may not be copied, so
-        that a phase which fills some of A is told only where the bytes of the other matrices leave it none.
+        that a phase which fills some of A is told only where the bytes of the other matrices leave it none;
+        as doubtful, where it expects just those of A.
         """
         found = {}
         for (address, phase), reads in self.accesses.filled.items():
@@ -126,6 +127,8 @@ class WarpActs(BarrierActs):
             product = reads[max(reads, key=lambda region: region.low)].statement
             if expected <= others:
                 found[product] = Short(product, expected, read)
+            elif others and expected == read - others:
+                found[product] = Short(product, expected, read, doubtful=True)
             elif 0 <= expected - read < sized and comes_to(beside, expected - read):
                 found[product] = Short(product, expected, read, sized)
         return found

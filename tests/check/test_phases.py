@@ -298,7 +298,7 @@ SLIPS = {
         "cluster.arrive.aligned",
         "cluster.arrive.relaxed.aligned",
     ),
-    "the bytes of one tile are not expected": (TENSOR, "_,[%r23],9216", "_,[%r23],8192"),
+    "the bytes of one tile are not expected": (TENSOR, "_,[%r23],9216", "_,[%r23],1024"),
     "a stage is released in its own block only": (
         MULTICAST,
         "mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r43];",
