@@ -49,11 +49,6 @@ class GenericRace(NamedTuple):
         pairs = zip(names, self.lanes, strict=True)
         return [warp if lane is None else f"lane {lane} of {warp}" for warp, lane in pairs]
 
-    @property
-    def is_between_blocks(self) -> bool:
-        """Whether two blocks that were executed together access the bytes."""
-        return bool(self.each) and self.warps[0] // self.each != self.warps[1] // self.each
-
 
 def warp_name(warp: int, each: int) -> str:
     """A warp in words. `each`: the warps of each of the blocks that were executed together; 0: of one."""

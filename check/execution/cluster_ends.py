@@ -22,7 +22,7 @@ def unawaited(found: Execution) -> Iterator[Sent]:
     something else and are not executed, too, or if threads may have waited for what others write to memory.
     """
     told = found.acts.blocks > 1 or found.is_alike
-    if found.acts.sent and not found.plan.meetings and found.is_complete and told:
+    if found.acts.sent and not found.plan.meetings.decide and found.is_complete and told:
         each = found.acts.count // found.acts.blocks
         left = found.acts.sent.unawaited(found.acts.blocks, found.acts.waits)
         yield from (replace(one, warp=one.warp % each) for one in left)

@@ -261,13 +261,13 @@ class GenericFindings:
         return RightBlock(self.plan.function.statements[first].offset, threads)
 
     def _between_blocks(self) -> dict[FaultName, GenericRace]:
-        """The races between blocks of a cluster that can be executed together, and those within one where
-        the cluster's first block does not come, or of copies to several blocks. They are so in a cluster of
-        each size that is tried.
+        """The races in a cluster whose blocks can be executed together: between blocks, and within one, where
+        a block alone cannot tell what those know who release its memory, or copy there. They are so in a
+        cluster of each size that is tried.
         """
         shape, used = self.plan.function.threads, self.plan.code.used
         reaches = self.plan.steps.mapped or any(one.does == "bulk-copy" and one.is_multicast for one in used)
-        if shape is None or not reaches or self.plan.meetings:
+        if shape is None or not reaches or self.plan.meetings.decide:
             return {}
         tried = [_raced(walked.reading_cluster_plan, shape) for walked in self.walked.clusters]
         if not tried or any(one.halted for one in tried):
@@ -276,17 +276,10 @@ class GenericFindings:
         self._outside = {**first.outside, **self._outside}
         self._sent += first.sent if not self._sent and all(one.sent for one in others) else ()
         each = size_of(shape) // WARP
-        races = {
+        return {
             key: race._replace(doubtful=True, each=each)
             for key, race in first.races.items()
             if is_found_in_each(key, [one.races for one in others])
-        }
-        return {
-            key: race
-            for key, race in races.items()
-            if race.is_between_blocks
-            or not self._blocks_of(race) <= self._executed
-            or any(self.plan.code.operation(at).is_multicast for at in (race.first, race.second))
         }
 
 
@@ -433,7 +426,7 @@ def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, ro
 
 def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     """What threads do, and with copies, if there are any."""
-    maps = bool(plan.steps.mapped and not plan.meetings)
+    maps = bool(plan.steps.mapped and not plan.meetings.decide)
     copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in COPIES]
     if not copies:
         return GenericActs(threads, maps, plan.products, plan.data)

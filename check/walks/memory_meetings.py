@@ -42,6 +42,13 @@ class MemoryMeetings:
         """Whether threads may wait for what others write to memory."""
         return bool(self._reading)
 
+    @cached_property
+    def decide(self) -> bool:
+        """Whether threads, of other blocks too, may meet by what they read: it decides what they do with
+        shared memory or barriers.
+        """
+        return self._decide(sorted(self._reading))
+
     # Within the block
 
     @cached_property
