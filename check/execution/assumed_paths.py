@@ -13,7 +13,7 @@ from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import FIRST, PLACES, WalkStep
 from .deciding_numbers import deciding_numbers, rounds_by, rounds_of
 from .thread_groups import ThreadGroup
-from .tile_loops import few_tiles, more_tiles
+from .tile_loops import few_tiles, larger_tiles, more_tiles
 
 __all__ = ["BRINGING", "LAST_ROUNDS", "AssumedPaths", "true_threads"]
 
@@ -62,6 +62,7 @@ class AssumedPaths:
         tiles = more_tiles(self.plan, self.gone_round, self._paused_at, size, min(ends[:1], default=size))
         if tiles is not None:
             yield tiles
+        yield from larger_tiles(self.plan, self.gone_round, self.left, size)
 
     def _ends(self, paused_at: int, size: int) -> list[int]:
         """Numbers of every parameter with which a loop ends: after some rounds, whatever each of its rounds

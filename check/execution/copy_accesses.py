@@ -31,6 +31,7 @@ from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
 from .loaded_boxes import LoadedBoxes
+from .thread_bytes import SHARED_BYTES
 from .thread_groups import ThreadGroup
 from .timed_accesses import NEVER, TimedWrite
 from .warp_accesses import warp_accesses
@@ -261,13 +262,15 @@ class CopyActs(GenericActs):
         if write.landing is None or not is_known or write.elsewhere:
             return
         box = None if write.landing.size is not None else write.landing.box
-        size = self._boxes.begin(box, region.low, self.mbarriers.values())
+        assumed = _assumed_size(write)
+        size = assumed or self._boxes.begin(box, region.low, self.mbarriers.values())
         doubtful = write.doubtful or size is not None
         if size is not None and self.blocks == 1:
             write.region = region = region._replace(high=region.low + size)
         flags = (1 << region.high - region.low) - 1
         filled = accessed(region.low, flags)
-        access = GenericAccess(write.statement, "fill", filled, doubtful, write.doubtful)
+        placed = write.doubtful or assumed is not None
+        access = GenericAccess(write.statement, "fill", filled, doubtful, placed)
         self.clashes.write(access)
         self._hold(write.warp, access)
         if write.known is not None:
@@ -538,3 +541,9 @@ class CopyActs(GenericActs):
         self._fenced = {
             key: write for key, write in self._fenced.items() if not all(map(write.is_fenced, self._clocks))
         }
+
+
+def _assumed_size(write: TimedWrite) -> int | None:
+    """How many bytes a copy brings by an assumed number, if so many fit into shared memory."""
+    size = write.assumed
+    return size if size is not None and 0 < size < SHARED_BYTES - write.region.low else None

@@ -159,6 +159,11 @@ class Execution:
         return deciding_numbers(self.plan, self._assumed.decided_by) & FIRST
 
     @property
+    def gone_round(self) -> frozenset[int]:
+        """The loops, by their heads, that threads went round again."""
+        return frozenset(self._assumed.gone_round)
+
+    @property
     def rests_on_numbers(self) -> bool:
         """Whether some thread went its way by an assumed number, or a loop ended by one."""
         return self.doubtful or bool(self._assumed.decided_by or self._assumed.left)

@@ -450,11 +450,20 @@ def _races(found: Execution) -> dict[FaultName, GenericRace]:
 
 
 def _is_cleared(key: FaultName, race: GenericRace, plan: WalkPlan, executions: Iterable[Execution]) -> bool:
-    """Whether accesses that a parameter places lie apart with one number of it: hosts pass what fits."""
-    blocks = {plan.flow.block_of(race.first), plan.flow.block_of(race.second)}
-    return race.placed and any(
-        blocks <= found.together.keys() and key not in _races(found) for found in executions
-    )
+    """Whether accesses that a parameter places lie apart with one number of it: hosts pass what fits. It
+    shows nothing if a loop around both ends in its first round, and with several numbers they meet in a
+    later one.
+    """
+    if not race.placed:
+        return False
+    first, second = (plan.flow.block_of(index) for index in (race.first, race.second))
+    raced, apart = list[frozenset[int]](), list[frozenset[int]]()
+    for found in executions:
+        if {first, second} <= found.together.keys():
+            (raced if key in _races(found) else apart).append(found.gone_round)
+    around = plan.loops.around
+    again = {*around.get(first, ())}.intersection(around.get(second, ()), *raced) if len(raced) > 1 else set()
+    return any(again <= gone for gone in apart)
 
 
 def _is_idle(key: FaultName, plan: WalkPlan, executions: Sequence[Execution]) -> bool:

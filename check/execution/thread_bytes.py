@@ -11,9 +11,9 @@ from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers
 from .access_records import AccessedBytes, accessed
 
-__all__ = ["WarpBytes", "accessed_bytes", "thread_bytes"]
+__all__ = ["SHARED_BYTES", "WarpBytes", "accessed_bytes", "thread_bytes"]
 
-_ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
+SHARED_BYTES = 1 << 20  # more than any block has
 
 
 class WarpBytes(NamedTuple):
@@ -51,7 +51,7 @@ def thread_bytes(
             set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
         )
         lows = sorted([value for value in values if value is not None])
-        if lows and len(lows) == len(values) and lows[-1] - lows[0] < _ADDRESSES:
+        if lows and len(lows) == len(values) and lows[-1] - lows[0] < SHARED_BYTES:
             places = tuple([low - lows[0] for low in lows])
             found.append(WarpBytes(warp, lows[0], lows[-1], _flags(places, width)))
     return tuple(found)
@@ -71,5 +71,5 @@ def accessed_bytes(
             accessed(start + offset, flags),
         )
         for warp, start, last, flags in thread_bytes(base, threads, width, rows)
-        if start + offset >= 0 and last + offset < _ADDRESSES
+        if start + offset >= 0 and last + offset < SHARED_BYTES
     )

@@ -1,7 +1,8 @@
 """Loops over tiles: with which numbers of parameters does a block come to its second tile?
 
 The blocks of a persistent kernel take turns: each goes on by a literal number of tiles, as many as there are
-blocks. So there must be many tiles, but a loop inside, over K, must end after few rounds.
+blocks. So there must be many tiles, but a loop inside, over K, must end after few rounds. Where one block
+goes over all tiles, and a tile holds more than a number that is usual elsewhere, that must be greater.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .deciding_numbers import deciding_sizes, end_guards, ends_by
 
-__all__ = ["few_tiles", "more_tiles"]
+__all__ = ["few_tiles", "larger_tiles", "more_tiles"]
 
 _LONG = 16  # times as large a number lets loops go on
 _FEW = 2  # tiles at least, where a parameter counts them
@@ -59,6 +60,22 @@ def more_tiles(
                 continue
         return AssumedSizes(_TIMES * most, tuple((name, few) for name in sorted(inside)))
     return None
+
+
+def larger_tiles(
+    plan: WalkPlan, gone_round: Collection[int], left: Collection[int], most: int
+) -> Iterator[AssumedSizes]:
+    """Numbers of parameters with which a loop goes round that `most` ended in its first round: a round counts
+    more than that. `left` are the loops, by their heads, that assumed numbers ended. Nothing, if no parameter
+    decides about such a loop.
+    """
+    for head in sorted(left):
+        if head in gone_round or not plan.busy(head) or _takes_turns(plan, head):
+            continue
+        names = deciding_sizes(plan, ends_by(plan, head))
+        if names:
+            yield AssumedSizes(most, tuple((name, _LONG * most) for name in sorted(names)))
+            return
 
 
 def _takes_turns(plan: WalkPlan, head: int) -> bool:

@@ -86,6 +86,7 @@ class TimedWrite:
     warp whose products are ordered behind it. known: what its lane knows, where others of its warp know more.
     `stores`: what its lanes write; `region` has what the first one does. repeats: how often an assumed number
     had said before whether a loop goes on. tensor: the register of what a bulk copy reads, or of its map.
+    assumed: how many bytes a bulk copy brings by an assumed number, if that says it.
     """
 
     statement: int
@@ -106,6 +107,7 @@ class TimedWrite:
     stores: LaneStores | None = None
     repeats: int = 0
     tensor: str | None = None
+    assumed: int | None = None
 
     def complete(self, clock: Clock) -> bool:
         """Whether the write is complete for a warp with a clock."""

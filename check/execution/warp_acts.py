@@ -265,6 +265,8 @@ class WarpActs(BarrierActs):
         barrier = yield from self._mbarrier(group, step, address, threads)
         action = step.statement.operation.action
         sizes = shown_number(group, step.statement, action.size, 0) if action.size else action.bytes
+        asks = sizes is None and action.size is not None
+        assumed = shown_number(group, step.statement, action.size, 0, True) if asks else None
         if barrier is not None:
             barrier.changed_at.add(step.position)
         box = self._box(group, step) if action.size is None else None
@@ -309,6 +311,7 @@ class WarpActs(BarrierActs):
                         known=known.get(thread),
                         repeats=group.repeats,
                         tensor=None if source is None else source.base,
+                        assumed=number_at(assumed, thread),
                     )
                 )
             if landing is not None and self.blocks > 1 and sends_shared(step.statement):
