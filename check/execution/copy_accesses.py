@@ -373,6 +373,7 @@ class CopyActs(GenericActs):
         """Hold a copy or bulk store against what other warps load and store, and against copies."""
         seen, drains = self.warps[warp].clock.seen, access.does == "drain"
         start, flags, lines = access.bytes
+        self._hold_untold(warp, access)
         near = self.recent.written_lines | (0 if drains else self.recent.loaded_lines)
         for other, span in self._unseen(seen) if near & lines else ():
             if not (span.written_lines | (0 if drains else span.loaded_lines)) & lines:

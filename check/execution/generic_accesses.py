@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import gt
+from typing import NamedTuple
 
-from ..ptx.operation import DATA
+from ..ptx.operation import DATA, READS, Operation
 from ..values.block_threads import by_warp
 from ..values.lane_numbers import LaneNumbers
 from ..walks.stored_data import StoredData
@@ -20,6 +21,7 @@ from ..walks.walk_plan import PRODUCTS
 from ..walks.walk_steps import WalkStep
 from .access_records import GenericAccess, GenericRace, both_access, first_of
 from .act_operands import is_doubtful
+from .clocks import Clock
 from .group_products import GroupProducts
 from .misplaced_accesses import Misplaced, misplaced, unit_of
 from .peer_accesses import PeerAccesses
@@ -27,13 +29,14 @@ from .thread_groups import ThreadGroup
 from .unshown import why_not_known
 from .warp_accesses import warp_accesses
 from .warp_acts import WarpActs
-from .warp_lanes import WarpLanes
+from .warp_lanes import WarpLanes, is_together
 from .warps import GroupWait
 from .write_clashes import WriteClashes
 
-__all__ = ["GenericActs"]
+__all__ = ["UNTOLD", "GenericActs"]
 
 _ACCESSES = DATA | {"allocate"}
+UNTOLD = "untold"  # a race under one reading only: a lane that arrives does not tell what others have done
 
 
 @dataclass(slots=True)
@@ -127,6 +130,17 @@ class _Span(_Lines):
         self._counted = len(self.accesses)
 
 
+class _Untold(NamedTuple):
+    """What some lanes of a warp have accessed, the first of them `lane`, and an arrival by other lanes does
+    not tell. `act`: the number of the arrival among the warp's acts.
+    """
+
+    warp: int
+    act: int
+    lane: int
+    access: GenericAccess
+
+
 class GenericActs(WarpActs):
     """The warps and barriers of a block, and its ordinary accesses of shared memory. `maps`: they may lie in
     other blocks of the cluster. `together`: the wait of one warp for a product covers those of its warpgroup.
@@ -167,6 +181,8 @@ class GenericActs(WarpActs):
         self.located: set[int] = set()  # statements of which it is known where they access memory
         self.unplaced: dict[int, str] = {}  # those of which it is not, and where it comes from
         self._peers = PeerAccesses(self.warps) if maps else None
+        self._untold: list[_Untold] = []
+        self.untold: dict[tuple[int, int], GenericRace] = {}  # those of which an arrival does not tell
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
         """Do a statement in some threads of a group; what they wait for, if they do not go on at once."""
@@ -175,9 +191,45 @@ class GenericActs(WarpActs):
         elif step.statement.does in PRODUCTS and self._products is not None:
             return self._products.act(step, threads)
         elif step.statement.does not in self.skips:
+            if self._arrives(step.statement.operation):
+                self._tell_alone(group, step, threads)
             self.within.order(group, step, threads)
             return super().act(group, step, threads)
         return ()
+
+    @staticmethod
+    def _arrives(operation: Operation) -> bool:
+        """Whether threads arrive at an mbarrier, at once."""
+        is_object = operation.action.barrier == "object"
+        return operation.does == "arrive" and is_object and not operation.tells_later
+
+    def _tell_alone(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
+        """Threads arrive at an mbarrier: of what do they not tell that others of their warps did?"""
+        for warp, some in by_warp(threads).items():
+            act = self.warps[warp].clock.seen[warp]
+            untold = self.within.untold(warp, some, step.position, group.registers.steps)
+            found = [_Untold(warp, act, lane, access) for lane, access in untold]
+            if found:
+                self._untold = [one for one in self._untold if not self._is_passed(one)] + found
+
+    def _is_passed(self, one: _Untold) -> bool:
+        """Whether all warps know of more than the arrival."""
+        return all(warp.clock.seen[one.warp] > one.act for warp in self.warps)
+
+    def _hold_untold(self, warp: int, access: GenericAccess) -> None:
+        """Hold an access against those of other warps that its warp knows by an arrival that does not tell
+        them.
+        """
+        seen = self.warps[warp].clock.seen
+        for one in self._untold:
+            does = {one.access.does, access.does}
+            if one.warp == warp or seen[one.warp] != one.act or does <= READS:
+                continue
+            region = both_access(one.access, access) if one.access.conflicts(access) else None
+            if region is not None:
+                key, lanes = (one.access.statement, access.statement), (one.lane, None)
+                race = GenericRace(*key, (one.warp, warp), region, True, access.placed, UNTOLD, lanes)
+                self.untold.setdefault(key, race)
 
     def _access(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         statement = step.statement
@@ -221,6 +273,13 @@ class GenericActs(WarpActs):
                 before = self._peers.sent(warp, access) if remote else self._peers.own(warp, access)
                 self._find_elsewhere(before, warp, access)
 
+        alone = {} if remote else self.lone.known_to(threads, at, group.registers.steps)
+        if alone and not is_together(statement.operation):
+            for warp, some, _, access, _ in warp_accesses(
+                at, does, base, tuple(alone), width, address.offset, rows, True, placed, strong
+            ):
+                self._hold_alone(warp, access, alone[some[0]])
+
     def _locate(self, group: ThreadGroup, step: WalkStep, is_known: bool) -> None:
         """Remember of an access whether it is known where it lies."""
         if is_known:
@@ -248,6 +307,8 @@ class GenericActs(WarpActs):
         is_store = does == "store"
         start, flags, lines = access.bytes
         (self.clashes.write if is_store else self.clashes.read)(access)
+        if self._untold:
+            self._hold_untold(warp, access)
         near = self.recent.rival_lines(does) | (self.recent.stored_lines if is_store else 0)
         for other, span in self._unseen(seen) if near & lines else ():
             if is_store and span.stored_lines & lines:
@@ -260,6 +321,14 @@ class GenericActs(WarpActs):
             if met:
                 self._found(other, span, warp, access, met << start)
         self._remember(warp, access)
+
+    def _hold_alone(self, warp: int, access: GenericAccess, known: Clock) -> None:
+        """Hold an access by lanes that know less than their warp against what only others of it know of."""
+        seen, does = self.warps[warp].clock.seen, access.does
+        start, flags, lines = access.bytes
+        for other, span in self._unseen(known.seen):
+            if span.act <= seen[other] and span.rival_lines(does) & lines:
+                self._found(other, span, warp, access, (span.rivals(does) >> start & flags) << start)
 
     def _hold_stores(self, other: int, span: _Span, warp: int, access: GenericAccess) -> None:
         """Hold a store against those of another warp that its warp does not know of."""

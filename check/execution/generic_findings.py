@@ -24,7 +24,7 @@ from .chosen_work import ChosenWork
 from .cluster_ends import cluster_ends, unawaited
 from .copy_accesses import CopyActs
 from .execution import Execution
-from .generic_accesses import GenericActs
+from .generic_accesses import UNTOLD, GenericActs
 from .misplaced_accesses import Misplaced, misplaced_findings
 from .object_accesses import object_findings
 from .object_bytes import ObjectAccess
@@ -52,6 +52,7 @@ _RULES = {
         "warp-unsynchronised",
         "nothing that the lanes of the warp execute together stands between the two",
     ),
+    UNTOLD: ("shared-unsynchronised", "only another lane of its warp arrives, and the two have not met"),
     "elsewhere": (
         "shared-unsynchronised",
         "one of them does so from another block, and no barrier of the cluster orders the two",
@@ -75,6 +76,7 @@ _DOES = {
     "bulk-wait": "has waited for a bulk store of",
 }
 _WAITS: Undefined = ((("warp-sync", "waits"),),)
+_UNTOLD: Undefined = ((("lane-arrival", "own"),),)
 _ALLOCATED: Undefined = ((("allocation-proxy", "generic"),),)
 _FENCES = ("unfenced", "unfenced-store")
 # Other blocks of the grid: some compare their numbers, or parts of them, and leave.
@@ -144,7 +146,12 @@ class GenericFindings:
         walks judge.
         """
         copies = (self.plan.code.operation(index).does for index in self.plan.roles)
-        return self.followed and not self._races and not self._sent and "bulk-copy" not in copies
+        return self.followed and not self._has_races and not self._sent and "bulk-copy" not in copies
+
+    @property
+    def _has_races(self) -> bool:
+        """Whether some accesses race, whatever an arrival by a lane tells."""
+        return any(race.what != UNTOLD for race in self._races.values())
 
     def __iter__(self) -> Iterator[Finding]:
         told: set[tuple[str, int]] = set()
@@ -166,7 +173,7 @@ class GenericFindings:
         if self._short:
             reports = PhaseReports(self.walked.module, self.walked.code, self.plan)
             yield from map(reports.short, self._short.values())
-        if not self._races:
+        if not self._has_races:
             yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
 
     def _drains(self, race: GenericRace) -> bool:
@@ -183,6 +190,8 @@ class GenericFindings:
         """Under which readings of the text a race is undefined."""
         if race.what == WITHIN:
             return _WAITS
+        if race.what == UNTOLD:
+            return _UNTOLD
         if self._is_allocated(race):
             return _ALLOCATED
         return ONE_WARP if race in self._of_one_warp else EVERYWHERE
@@ -192,7 +201,7 @@ class GenericFindings:
         return race.what in _FENCES and self.plan.code.operation(race.first).does == "allocate"
 
     def _rank(self, race: GenericRace) -> tuple[bool, bool, int]:
-        is_open = race in self._of_one_warp or self._is_allocated(race)
+        is_open = race.what == UNTOLD or race in self._of_one_warp or self._is_allocated(race)
         return is_open, race.doubtful, race.second
 
     def _settled_by_groups(self) -> frozenset[GenericRace]:
@@ -445,6 +454,7 @@ def _races(found: Execution) -> dict[FaultName, GenericRace]:
     elsewhere = acts.elsewhere if acts.elsewhere and found.is_alike else {}
     pairs = (*acts.races.items(), *elsewhere.items())
     races: dict[FaultName, GenericRace] = {(race.what, *pair): race for pair, race in pairs}
+    races |= {(race.what, *pair): race for pair, race in acts.untold.items()}
     races |= acts.copy_races if isinstance(acts, CopyActs) else {}
     return {key: race._replace(doubtful=True) for key, race in races.items()} if found.counted else races
 

@@ -33,7 +33,6 @@ class LoneWaits:
     def __init__(self, threads: int) -> None:
         self._threads = threads
         self._alone: dict[int, _LoneWait] = {}
-        self._met: dict[tuple[int, int], bool] = {}  # by statements: whether lanes meet between them
 
     def wait(self, warp: int, threads: tuple[int, ...], statement: int, clock: Clock) -> None:
         """Threads of a warp with a clock have waited for a phase."""
@@ -60,9 +59,6 @@ class LoneWaits:
             known = self._alone.get(warp)
             if known is None:
                 continue
-            pair = known.statement, statement
-            if pair not in self._met:
-                self._met[pair] = met_between(steps, *pair)
-            if not self._met[pair]:
+            if not met_between(steps, known.statement, statement):
                 found |= {one: known.before for one in some if not known.lanes >> one % WARP & 1}
         return found

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
@@ -24,7 +25,7 @@ from .access_records import GenericAccess, GenericRace, accessed, both_access
 from .thread_groups import ThreadGroup
 from .warps import lanes_of
 
-__all__ = ["LANES", "WITHIN", "LaneAccess", "LaneAddresses", "WarpLanes", "met_between"]
+__all__ = ["LANES", "WITHIN", "LaneAccess", "LaneAddresses", "WarpLanes", "is_together", "met_between"]
 
 # A race under one reading only: the lanes execute the load, or something before it, together.
 WITHIN = "within"
@@ -35,7 +36,7 @@ _FULL = (1 << WARP) - 1
 LanePlaces = tuple[tuple[int, int], ...]  # lanes, each with where its access begins
 
 
-def _is_together(operation: Operation) -> bool:
+def is_together(operation: Operation) -> bool:
     """Whether all lanes of a warp execute an instruction together, and it is none that is a barrier."""
     return "sync" in operation.words and operation.does not in _ORDERS
 
@@ -216,7 +217,7 @@ class WarpLanes:
     ) -> None:
         """A load, a store, an update, or the start of a copy by threads of a warp."""
         lanes, does, lines = self._warps[warp], access.does, access.bytes.lines
-        together = _is_together(statement.operation)
+        together = is_together(statement.operation)
         written, loaded = lanes.written_lines & lines, lanes.loaded_lines & lines
         if (does == "copy" and not loaded) or (does == "load" and together and not written):
             return  # it meets nothing, and nothing later asks for it
@@ -235,6 +236,27 @@ class WarpLanes:
             self._hold(warp, before, now, False)
         if does != "copy":
             self._put(lanes, now)
+
+    def untold(
+        self, warp: int, threads: tuple[int, ...], statement: int, steps: WalkSteps
+    ) -> Iterator[tuple[int, GenericAccess]]:
+        """What lanes of a warp have accessed that have not met the threads of it that arrive at a barrier, at
+        a statement: the arrival does not tell it. It comes with the first of these lanes.
+        """
+        lanes = self._warps[warp]
+        if lanes.parted or len(threads) >= min(WARP, self.threads - warp * WARP):
+            return
+        arriving = lanes_of(threads)
+        for before in lanes:
+            access = before.access
+            if access.doubtful or access.placed:
+                continue
+            known = arriving | before.told | sum(mask for mask in before.met if mask & arriving)
+            rest = [(lane, low) for lane, low in before.places or () if not known >> lane & 1]
+            if rest and not met_between(steps, access.statement, statement):
+                start, one = min(low for _, low in rest), (1 << before.size) - 1
+                flags = reduce(or_, (one << low - start for _, low in rest))
+                yield rest[0][0], access._replace(bytes=accessed(start, flags), doubtful=True)
 
     def landed(self, warp: int, access: GenericAccess, size: int, addresses: LaneAddresses) -> None:
         """Threads of a warp have waited for what they copied."""
@@ -317,6 +339,13 @@ class WarpLanes:
 
 def met_between(steps: WalkSteps, first: int, second: int) -> bool:
     """Whether lanes of a warp execute an instruction together on some way from a statement to another one."""
+    pair = first, second
+    if pair not in steps.met_between:
+        steps.met_between[pair] = _are_met_between(steps, first, second)
+    return steps.met_between[pair]
+
+
+def _are_met_between(steps: WalkSteps, first: int, second: int) -> bool:
     blocks = steps.flow.blocks
     start, end = steps.flow.block_of(first), steps.flow.block_of(second)
     if start == end and first < second:
@@ -332,4 +361,4 @@ def met_between(steps: WalkSteps, first: int, second: int) -> bool:
 
 
 def _is_met(steps: WalkSteps, start: int, end: int) -> bool:
-    return any(_is_together(steps.code.operation(index)) for index in range(start, end))
+    return any(is_together(steps.code.operation(index)) for index in range(start, end))

@@ -154,6 +154,7 @@ class WalkSteps:
         self.unsized: set[str] = set()
         self.inverted: dict[int, bool] = {}  # by wait that was asked for
         self.by_place: dict[str, bool] = {}  # by predicate that was asked for: the block's place decides it
+        self.met_between: dict[tuple[int, int], bool] = {}  # by statements: lanes execute something together
         self.results: dict[tuple[object, ...], Numbers] = {}  # by operation and sources, of many threads
         self.computed: dict[tuple[WalkStep, object], Numbers] = {}  # by step, and by what its sources held
         self.sources: dict[tuple[str, int], int | str] = {}  # by operand and scope, those that were asked for
