@@ -373,8 +373,9 @@ class GenericActs(WarpActs):
     def _known(self, warp: int) -> int:
         """The bytes that a warp has stored since all others knew of it."""
         stored = 0
+        least = min(one.clock.seen[warp] for one in self.warps)
         for span in self._spans[warp]:
-            stored |= span.stored
+            stored |= span.stored if span.act > least else 0
         return stored
 
     def _remember(self, warp: int, access: GenericAccess) -> None:
