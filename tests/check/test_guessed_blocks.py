@@ -167,15 +167,16 @@ E:"""
 
 @pytest.mark.parametrize("act", [PHASES, STORE], ids=["phases", "stores"])
 def test_what_only_one_warp_does_rightly_is_said_not_to_be_judged(act: str) -> None:
-    """Without a barrier threads of other warps come too early; nothing says that a block has such."""
+    """Where only warps meet, threads of others come too early; nothing says that a block has such."""
     text = ONE_WARP.replace("ACT", act)
     right = check_text(text.replace("BARRIER", "bar.sync 0;"), "k.ptx")
     assert (right.findings, right.not_judged) == ((), ())
-    wrong = check_text(text.replace("BARRIER", ""), "k.ptx")
+    wrong = check_text(text.replace("BARRIER", "bar.warp.sync -1;"), "k.ptx")
     assert not [one for one in wrong.findings if one.tier in ("error", "likely")]
     assert ["only a block of at most one warp does right" in one.why for one in wrong.not_judged] == [True]
     for threads, judged in ((32, False), (128, True)):
-        sized = text.replace("BARRIER", "").replace("\n{\n", f"\n.reqntid {threads}, 1, 1\n{{\n", 1)
+        sized = text.replace("BARRIER", "bar.warp.sync -1;")
+        sized = sized.replace("\n{\n", f"\n.reqntid {threads}, 1, 1\n{{\n", 1)
         report = check_text(sized, "k.ptx")
         assert any(one.tier == "error" for one in report.findings) == judged
         assert report.not_judged == ()
