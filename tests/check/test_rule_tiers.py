@@ -57,6 +57,7 @@ def test_every_question_that_no_model_follows() -> None:
         "register-warps": ("each", "together", "each", "together"),
         "allocating-warp": ("any", "same", "any", "same"),
         "warp-sync": ("orders", "waits", "orders", "waits"),
+        "lane-arrival": ("warp", "own", "warp", "own"),
     }
     assert all(setting.machine.settled == {} for s in switches.values() for setting in s.settings.values())
 
