@@ -88,7 +88,7 @@ def check_order(
 
             walked = KernelWalks(module, whole, flow)
             found = _with_rings(walked, partial(_shared_order, values, events))
-            yield from found.findings
+            yield from _without_lanes(found.findings)
             return found.outcome
     elif (
         any(operation.instruction is not None for operation in operations)
@@ -102,7 +102,7 @@ def check_order(
 
         walked = KernelWalks(module, whole, flow)
         found = _with_rings(walked, _phased_order if phased else _unphased_order)
-        yield from found.findings
+        yield from _without_lanes(found.findings)
         return found.outcome
     return OrderOutcome()
 
@@ -204,12 +204,13 @@ def _access_order(walked: KernelWalks) -> _Ordered:
         return _Ordered(generic, outcome)
     from .walks.block_findings import block_findings
 
-    return _Ordered(_without_lanes((*block_findings(walked), *generic)), outcome)
+    return _Ordered((*block_findings(walked), *generic), outcome)
 
 
 def _without_lanes(findings: Sequence[Finding]) -> Sequence[Finding]:
     """All but those about lanes of a warp where other threads do the same: one barrier mends both."""
-    told = {one.place for one in findings if one.rule != _LANES and one.tier in (ERROR, LIKELY)}
+    others = (one for one in findings if one.rule != _LANES and one.readings == EVERYWHERE)
+    told = {one.place for one in others if one.tier in (ERROR, LIKELY)}
     return [one for one in findings if one.rule != _LANES or one.place not in told]
 
 

@@ -178,8 +178,10 @@ class GenericFindings:
 
     def _drains(self, race: GenericRace) -> bool:
         """Whether lanes race with a bulk store, or its wait: a block of one thread may be meant."""
-        does = {self.plan.code.operation(at).does for at in (race.first, race.second)}
-        return not does.isdisjoint(("bulk-copy", "bulk-wait"))
+        both = [self.plan.code[at] for at in (race.first, race.second)]
+        return any(
+            one.does == "bulk-wait" or (one.does == "bulk-copy" and not fills_shared(one)) for one in both
+        )
 
     def _met(self, race: GenericRace) -> GenericRace:
         """A race of lanes is none under one reading, if they execute something together between the two."""

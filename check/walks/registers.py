@@ -251,7 +251,8 @@ class Registers:
         places, elements = vector_places(step.statement.operands[0])
         if step.result == "answer":
             fields = asked(step.words)
-            return [self._bits(value, *fields[place]) if place < len(fields) else None for place in places]
+            found = [self._bits(value, *fields[at]) if at < len(fields) else None for at in places]
+            return found if len(found) == count else (None,) * count
         if elements == 1 == count or value is None or step.result == "parameter":
             return (value,) * count
         if not step.statement.operation.is_move or count != len(places):
