@@ -21,7 +21,7 @@ _STRINGS = ("string", "raw")
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 _DEEPEST = 8  # macros that stand for macros that stand for strings
 # The head of a PTX file, behind white space and comments.
-_PTX_HEAD = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+(\.version\s+\d)", re.S)
+_PTX_HEAD = re.compile(r"(?>(?:\s+|//[^\n]*|/\*.*?\*/)*)(\.version\s+\d)", re.S)
 # Characters with the offsets at which the source spells them; None is a hole.
 Spelled = tuple[tuple[str | None, int], ...]
 
