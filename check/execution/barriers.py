@@ -262,10 +262,18 @@ class Mbarrier:
         now.apart.append(known)
         self.expect(expected, statement, assumed)
 
-    def copy(self, size: int | None, box: Hashable = None, by: tuple[int, Clock] | None = None) -> Landing:
+    def copy(
+        self,
+        size: int | None,
+        box: Hashable = None,
+        by: tuple[int, Clock] | None = None,
+        tells: bool = False,
+    ) -> Landing:
         """A bulk copy that completes bytes of the current phase. `by`: the warp that starts it, with its
-        clock.
+        clock. `tells`: who waits for the phase knows what that warp knew before it started the copy.
         """
+        if tells and by is not None:
+            self._now.clock.join(by[1])
         for one in self._now.apart:
             if by is None or not one.is_known(*by):
                 one.brought = total((one.brought, size))

@@ -281,7 +281,9 @@ class WarpActs(BarrierActs):
             if barrier is not None:
                 # What is multicast comes from other blocks, too.
                 shared = multicast or (rank is None and step.statement.operation.is_for_all)
-                landing = barrier.copy(None if shared else bytes_, box, (number, warp.clock))
+                # Of a copy into several blocks, no thread of the others could know otherwise when it comes.
+                tells = rank is not None
+                landing = barrier.copy(None if shared else bytes_, box, (number, warp.clock), tells)
                 warp.clock.knows(address, landing.phase)
             remote = group.registers.is_remote(step.statement.address, step.statement.scope)
             self.shares |= bytes_ is None or multicast or remote

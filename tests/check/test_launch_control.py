@@ -193,3 +193,20 @@ def test_what_stands_behind_the_last_tile_is_executed(barrier: str) -> None:
     report = check_text(HEAD.replace("BODY", persistent() + last), "k.ptx")
     found = {one.rule for one in report.findings if one.tier in ("error", "likely")}
     assert found == (set() if barrier else {"shared-unsynchronised"})
+
+
+# Of a pair: warp 1 of each block reads a word of its own block, and tells the first block, whose thread 0 then asks. In
+# each block thread 0 waits for the answer, and stores over the word.
+TELL = "@%p6 mapa.shared::cluster.u32 %r4,%r2,0; @%p6 mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r4+8];"
+TOLD = "@!%p5 bra GO; W0: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3,[%r2+8],0; @!%p3 bra W0; GO:"
+OVER = "st.shared.u32 [%r2+128],%r1; PAST:"
+
+
+@pytest.mark.parametrize(("waits", "rules"), [(TOLD, set()), ("", {"shared-unsynchronised"})])
+def test_who_waits_for_an_answer_knows_what_was_known_to_who_asked(waits: str, rules: set[str]) -> None:
+    """Nothing else tells the second block that its word was read."""
+    asked = waits + OF_ALL.replace("%p1", "%p5") + "@!%p1 bra PAST;" + WAIT + OVER
+    body = MEET + EXPECT + FIRST + "@%p6 ld.shared.u32 %r9,[%r2+128];" + TELL + asked + MEET
+    text = KERNEL.replace("BODY", body).replace("[%r2+8],1", "[%r2+8],2")
+    findings = check_text(text.replace("1, 1\n", "1, 1\n.reqnctapercluster 2\n", 1), "k.ptx").findings
+    assert {one.rule for one in findings if one.tier in ("error", "likely")} == rules
