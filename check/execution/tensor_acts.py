@@ -148,7 +148,7 @@ class TensorActs(WarpActs):
         self.misplaced: dict[int, int] = {}  # by statement: a warp that names lanes of others
         self.columns = AllocatedColumns()
         self.written = WrittenColumns()
-        self.executed: set[int] = set()  # statements
+        self.executed: set[int] = set()  # statements about tensor memory
         self.unplaced: set[int] = set()  # those of which it is not known what they access
         self._last: dict[tuple[int, int, TensorPlace], _Access] = {}  # by statement, warp, and place
         # By warp: loads and stores that were not waited for.
@@ -162,7 +162,8 @@ class TensorActs(WarpActs):
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterable[GroupWait]:
         """Do a statement in some threads of a group; what they wait for, if they do not go on at once."""
         does = step.statement.does
-        self.executed.add(step.position)
+        if does in TENSOR_ACTIONS or does == "allocate" or step.statement.operation.tells_later:
+            self.executed.add(step.position)
         if does in TENSOR_ACTIONS:
             for warp, some in by_warp(threads).items():
                 self._do(group, step, warp, some)

@@ -68,3 +68,11 @@ def test_what_was_judged_is_not_what_is_right() -> None:
     report = check_text(BLOCK + body + TAIL, "k.ptx")
     assert "tensor-store-pending" in {one.rule for one in report.findings}
     assert not report.not_judged
+
+
+def test_what_is_left_open_beside_tensor_memory_is_said_all_the_same() -> None:
+    """A store whose bytes arrive at an mbarrier, in a kernel of which all about tensor memory is judged."""
+    sent = "@%p2 st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r3], %r1, [%r3];\n"
+    report = check_text(BLOCK + WHOLE + sent + TAIL, "k.ptx")
+    assert ("st.async", 1) in {(one.instruction, one.statements) for one in report.not_judged}
+    assert "tcgen05" not in {one.instruction for one in report.not_judged}
