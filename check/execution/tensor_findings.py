@@ -161,10 +161,12 @@ def _findings(walked: KernelWalks, plan: WalkPlan, found: _Found) -> Sequence[Fi
             culprit = race.second if race.what in _LATER else race.first
             key = name, walked.flow.block_of(culprit)
         told.setdefault(key, []).append(race)
-    loads = LoadsInFlight(walked.code, walked.flow)
-    findings = [_finding(walked, some, loads, found.each) for some in told.values()]
+    findings: list[Finding] = []
+    if told:
+        loads = LoadsInFlight(walked.code, walked.flow)
+        findings += (_finding(walked, some, loads, found.each) for some in told.values())
     findings += _of_operands(walked, plan, found.operands.values())
-    if not found.operands:
+    if found.short and not found.operands:
         reports = PhaseReports(walked.module, walked.code, plan)
         findings += (reports.short(found.short[at]) for at in sorted(found.short)[:1])
     if found.misplaced:
