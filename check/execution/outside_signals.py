@@ -47,7 +47,7 @@ class OutsideSignals:
         """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""
         if any(operation.is_multicast for operation in self._code.used):
             return True
-        if not (self.maps_own or self._loads_only()) or any(one.is_for_pair for one in self._code.used):
+        if not (self.maps_own or self._loads_only()) or self._code.is_for_pairs:
             return True
         arrivals = (self._code[index] for index in self._code.doing("arrive"))
         return not all(

@@ -132,7 +132,7 @@ def tensor_order(walked: KernelWalks) -> TensorOrder:
     if not 0 < threads <= LARGEST_BLOCK:
         return TensorOrder()
     plan = walked.tensor_plan
-    if any(one.tells_several or one.is_for_pair for one in walked.code.used):
+    if walked.code.is_for_pairs or any(one.tells_several for one in walked.code.used):
         plans = [one.tensor_cluster_plan for one in walked.clusters]
         tried = [_executed(one, threads * one.steps.blocks) for one in plans]
         known = [one for one in tried if one is not None]

@@ -253,6 +253,11 @@ class DecodedFunction:
         """The operations of all statements, each once."""
         return tuple(dict.fromkeys(self._opcodes))
 
+    @cached_property
+    def is_for_pairs(self) -> bool:
+        """Whether some instruction is about a pair of blocks of a cluster."""
+        return any(operation.is_for_pair for operation in self.used)
+
     def doing(self, *actions: str) -> list[int]:
         """The statements with some actions, in the order of the text."""
         found = [index for action in set(actions) for index in self._by_action.get(action, ())]

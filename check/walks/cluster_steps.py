@@ -44,7 +44,7 @@ def works_in_pairs(steps: WalkSteps) -> bool:
     """Whether some instruction is about a pair of blocks of a cluster, and the head does not say how many the
     cluster has.
     """
-    return steps.function.cluster is None and any(one.is_for_pair for one in steps.code.used)
+    return steps.function.cluster is None and steps.code.is_for_pairs
 
 
 def clusters_together(steps: WalkSteps, cluster: tuple[int, int, int] | None) -> bool:
@@ -108,14 +108,9 @@ class ClusterSteps(WalkSteps):
         where no instruction is about a pair, copies signal the mbarrier of the block into which they copy.
         """
         found = super().source(text, scope)
-        if isinstance(found, int) and found >> _UPPER & 0xFFFF == _CLEARS and self._is_for_pairs:
+        if isinstance(found, int) and found >> _UPPER & 0xFFFF == _CLEARS and self.code.is_for_pairs:
             return found & ~(1 << _WINDOW)
         return found
-
-    @cached_property
-    def _is_for_pairs(self) -> bool:
-        """Whether some instruction is about a pair of blocks."""
-        return any(one.is_for_pair for one in self.code.used)
 
     def named(self, text: str) -> int | str:
         """The name of what differs between blocks: where a variable lies."""
