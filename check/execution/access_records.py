@@ -16,6 +16,7 @@ __all__ = [
     "accessed",
     "both_access",
     "first_of",
+    "in_a_row",
     "warp_name",
 ]
 
@@ -72,6 +73,10 @@ class AccessedBytes(NamedTuple):
         if not lines & other_lines:
             return False
         return bool(flags >> at - start & others if at >= start else others >> start - at & flags)
+
+    def behind(self, place: int) -> int:
+        """A bit for each of them from a place on."""
+        return self.flags << self.start - place if self.start >= place else self.flags >> place - self.start
 
 
 @lru_cache(maxsize=1 << 11)
@@ -139,5 +144,9 @@ def both_access(first: GenericAccess, second: GenericAccess) -> ByteRegion | Non
 def first_of(flags: int) -> ByteRegion:
     """The first bytes in a row that have their bits set."""
     low = (flags & -flags).bit_length() - 1
-    high = low + (~(flags >> low) & (flags >> low) + 1).bit_length() - 1
-    return ByteRegion("shared", low, high)
+    return ByteRegion("shared", low, low + in_a_row(flags >> low))
+
+
+def in_a_row(flags: int) -> int:
+    """How many bytes from the first one on have their bits set."""
+    return (~flags & flags + 1).bit_length() - 1

@@ -8,11 +8,11 @@ whole box less.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .access_records import GenericAccess
+from .access_records import GenericAccess, in_a_row
 from .barriers import Mbarrier
 from .clocks import Clock
 from .timed_accesses import TimedWrite
@@ -61,15 +61,12 @@ class LoadedBoxes:
         if not self._boxes or access.placed:
             return
         start, flags, _ = access.bytes
-        end = start + flags.bit_length()
-        at = bisect_right(self._places, start) - 1
-        while at < len(self._places) and (at < 0 or self._places[at] < end):
-            box = self._now[self._places[at]] if at >= 0 else None
+        first = max(bisect_right(self._places, start) - 1, 0)
+        for place in self._places[first : bisect_left(self._places, start + flags.bit_length())]:
+            box = self._now[place]
             if box is not None and box.copy.complete(clock):
-                place = self._places[at]
-                box.loaded |= flags << start - place if start >= place else flags >> place - start
+                box.loaded |= access.bytes.behind(place)
                 box.statement = access.statement if box.statement < 0 else box.statement
-            at += 1
 
     def short(self, barriers: Mapping[int, Mbarrier]) -> dict[int, Short]:
         """By load: the phases that expect fewer bytes."""
@@ -99,4 +96,4 @@ class LoadedBoxes:
         own = box.loaded & ~(self._written >> place)
         if after < len(ends):
             own &= (1 << ends[after] - place) - 1
-        return (~own & own + 1).bit_length() - 1
+        return in_a_row(own)

@@ -21,7 +21,7 @@ from ..ptx.operation import READS, Operation
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import Numbers, number_at
 from ..walks.walk_steps import WalkStep, WalkSteps
-from .access_records import GenericAccess, GenericRace, accessed, both_access
+from .access_records import GenericAccess, GenericRace, accessed, both_access, in_a_row
 from .thread_groups import ThreadGroup
 from .warps import lanes_of
 
@@ -110,11 +110,9 @@ class LaneAccess:
 
     def touches(self, lanes: int, access: GenericAccess) -> bool:
         """Whether some of its lanes have a byte in common with another access."""
-        start, flags, _ = access.bytes
         one = (1 << self.size) - 1
         return any(
-            lanes >> lane & 1 and (flags >> place - start if place >= start else flags << start - place) & one
-            for lane, place in self.places or ()
+            lanes >> lane & 1 and access.bytes.behind(place) & one for lane, place in self.places or ()
         )
 
     def meet(self, lanes: int) -> None:
@@ -153,21 +151,17 @@ class _WarpRecord:
         self.loaded.clear()
         self.written_lines = self.loaded_lines = 0
 
-    def in_a_row(self, start: int) -> int:
+    def row(self, start: int) -> int:
         """How many bytes in a row they have written from an address on: since all met, or else before."""
-        return _in_a_row(self.written.values(), start) or _in_a_row(self.before, start)
+        return _row(self.written.values(), start) or _row(self.before, start)
 
     def __iter__(self) -> Iterator[LaneAccess]:
         yield from self.written.values()
         yield from self.loaded.values()
 
 
-def _in_a_row(written: Iterable[LaneAccess], start: int) -> int:
-    flags = 0
-    for one in written:
-        at = one.access.bytes.start - start
-        flags |= one.access.bytes.flags << at if at >= 0 else one.access.bytes.flags >> -at
-    return (~flags & flags + 1).bit_length() - 1
+def _row(written: Iterable[LaneAccess], start: int) -> int:
+    return in_a_row(reduce(or_, (one.access.bytes.behind(start) for one in written), 0))
 
 
 class WarpLanes:
@@ -276,7 +270,7 @@ class WarpLanes:
         """
         lanes = self._warps[warp]
         if boxed and len(addresses.threads) == 1:
-            size = max(lanes.in_a_row(access.bytes.start), size)
+            size = max(lanes.row(access.bytes.start), size)
             access = access._replace(bytes=accessed(access.bytes.start, (1 << size) - 1))
         now = LaneAccess(access, addresses, size)
         for before in lanes.written.values() if lanes.written_lines & access.bytes.lines else ():
