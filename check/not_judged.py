@@ -179,9 +179,8 @@ def not_judged(
             continue
         for statement in function.statements:
             why = reasons[statement.opcode]
-            if why is None or (why == _SEVERAL and function.name in together):
-                continue
-            if why != _SEVERAL and statement.offset in judged:
+            done = function.name in together if why == _SEVERAL else statement.offset in judged
+            if why is None or done:
                 continue
             name = _name(operations.of(statement.opcode), why, operations)
             known = found.get((name, why))

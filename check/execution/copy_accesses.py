@@ -124,7 +124,7 @@ class CopyActs(GenericActs):
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each line that some of them access
         self._boxes = BoxSizes()
-        self.boxes = LoadedBoxes()
+        self.loaded_boxes = LoadedBoxes()
         self._forgotten: list[AccessedBytes] = []  # of copies, that `_copied` still has
         self._unfenced: list[_GenericWrite] = []  # no proxy fence is behind them
         self._fenced: dict[tuple[int, int, AccessedBytes], _GenericWrite] = {}  # some warps may not know
@@ -199,7 +199,7 @@ class CopyActs(GenericActs):
             if copies:
                 self.clashes.write(access)
                 self.objects.hold(access)
-                self.boxes.write(access)
+                self.loaded_boxes.write(access)
             self._hold(warp, access, origin)
             if not copies:
                 self._hold_unfenced(warp, access, "unfenced-store")
@@ -258,7 +258,9 @@ class CopyActs(GenericActs):
         self.scattered |= write.landing is None or write.landing.size is None or not is_known
         if is_known:
             alone = self.blocks == 1 and self._peers is None and not write.elsewhere
-            self.boxes.begin(write, alone and write.landing is not None and write.landing.box is not None)
+            self.loaded_boxes.begin(
+                write, alone and write.landing is not None and write.landing.box is not None
+            )
         if write.landing is None or not is_known or write.elsewhere:
             return
         box = None if write.landing.size is not None else write.landing.box
@@ -359,9 +361,9 @@ class CopyActs(GenericActs):
         self._hold_copies(warp, access)
         super()._judge(warp, access)
         if access.does == "load":
-            self.boxes.load(access, self.warps[warp].clock)
+            self.loaded_boxes.load(access, self.warps[warp].clock)
         else:
-            self.boxes.write(access)
+            self.loaded_boxes.write(access)
         if self.fenced and access.does == "store":
             stored, met = self.within.stored(warp, access.statement), self.within.meetings[warp]
             act = self.warps[warp].clock.seen[warp]
@@ -516,7 +518,7 @@ class CopyActs(GenericActs):
         fence = warp, clock.seen[warp] + 1
         unfenced = []
         for write in self._unfenced:
-            if write.is_before(warp, clock) and not self._is_beside(write, warp, group, step, lanes):
+            if write.is_before(warp, clock) and not self._leaves(write, warp, group, step, lanes):
                 write.fences.append(fence)
                 self._fenced[write.access.statement, write.warp, write.access.bytes] = write
             else:
@@ -526,10 +528,12 @@ class CopyActs(GenericActs):
             if not write.is_fenced(clock) and write.is_before(warp, clock) and write.fences[-1] != fence:
                 write.fences.append(fence)
 
-    def _is_beside(
+    def _leaves(
         self, write: _GenericWrite, warp: int, group: ThreadGroup, step: WalkStep, lanes: int
     ) -> bool:
-        """Whether lanes execute a fence, and others of their warp a store that these know nothing of."""
+        """Lanes execute a fence, behind a store of their warp: remember for which of its lanes that is none,
+        since the two have not met; whether there are such.
+        """
         if write.stored is None or write.warp != warp or write.met != self.within.meetings[warp]:
             return False
         if group.doubtful or met_between(group.registers.steps, write.access.statement, step.position):

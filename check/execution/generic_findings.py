@@ -378,7 +378,7 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     objects = {at: one for found in executions for at, one in found.acts.objects.accesses.items()}
     stuck = any(one.stuck for one in executions)
     acts = _acts_of(first)
-    short = acts.boxes.short(acts.mbarriers) if isinstance(acts, CopyActs) else {}
+    short = acts.loaded_boxes.short(acts.mbarriers) if isinstance(acts, CopyActs) else {}
     return _Raced(
         races,
         within,

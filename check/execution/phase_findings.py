@@ -92,7 +92,7 @@ class PhaseFindings:
         yield from map(reports.repeated, () if shown.races else shown.repeated.values())
         yield from (reports.stuck(one) for one in stuck.values() if partly or not one.late)
         told = {race.second for race in shown.races}
-        yield from (reports.short(one) for one in shown.short.values() if one.product not in told)
+        yield from (reports.short(one) for one in shown.short.values() if one.reader not in told)
         if not stuck and shown.code.doing("await") and all(race.is_open for race in shown.races):
             yield from map(reports.drift, shown.drifts.values())
         yield from map(reports.wrong_count, shown.wrong_counts.values())

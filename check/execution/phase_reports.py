@@ -161,12 +161,12 @@ class PhaseReports:
         return Finding(
             "copy-incomplete",
             LIKELY if one.beside or one.doubtful else ERROR,
-            self.place(one.product),
+            self.place(one.reader),
             self.code.function.name,
             f"{rule.title}: {expects}, {reads}",
             rule.section,
             rule.mend,
-            self._moments([(one.product, "reads what copies bring")]),
+            self._moments([(one.reader, "reads what copies bring")]),
         )
 
     def drift(self, one: Drift) -> Finding:

@@ -31,10 +31,11 @@ _ROWS = "A"  # the matrix that has as many rows as a product has, though a kerne
 @dataclass(frozen=True)
 class Short:
     """A phase expects fewer bytes than products read of what its copies bring; or than these and the bytes
-    `beside`, which others of its copies bring. `loads`: threads load them, and `product` is where.
+    `beside`, which others of its copies bring. `reader` is the product; or a load, where threads read
+    (`loads`).
     """
 
-    product: int
+    reader: int
     expected: int
     read: int
     beside: int = 0
