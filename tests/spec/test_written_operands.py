@@ -14,6 +14,7 @@ from ptxmma.assemblers.toolchains import Ptxas, available
 from ptxmma.check.check_file import check_text
 from ptxmma.spec.nodes import Version
 
+WATCHES = ("spec/instructions/fence.proxy.async.yaml",)
 V4, V2 = ".reg .v4 .b32 vv; ", ".reg .v2 .b32 vv; "
 F16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}"
 SP = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%b0,%b1}, {%b0,%b1}, {%f0,%f1,%f2,%f3}"
